@@ -1,0 +1,148 @@
+package app
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/kubernetes"
+	basecompatibility "k8s.io/component-base/compatibility"
+	"k8s.io/klog/v2"
+
+	"github.com/binnacle-dev/binnacle/pkg/apiserver"
+	"github.com/binnacle-dev/binnacle/pkg/standalone"
+)
+
+// newConfig applies the options in the one order in which each finds what it reads: the limits and the version before fairness and
+// admission, the OpenAPI documents before authentication, the storage last.
+func (o *Options) newConfig() (*genericapiserver.RecommendedConfig, error) {
+	c := apiserver.NewGenericConfig()
+	if err := o.Run.ApplyTo(&c.Config); err != nil {
+		return nil, err
+	}
+	// Run.ApplyTo sets our own gates, but the generic server asks this one for those of the Kubernetes libraries.
+	c.FeatureGate = o.registry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
+	if err := o.Enablement.ApplyTo(&c.Config, apiserver.DefaultResources(), apiserver.Scheme); err != nil {
+		return nil, err
+	}
+	// The storage goes through a factory of ours; applied here as well, etcd would get two health checks.
+	withoutStorage := *o.Recommended
+	withoutStorage.Etcd = nil
+	if err := withoutStorage.ApplyTo(c); err != nil {
+		return nil, err
+	}
+	return c, apiserver.ApplyStorage(o.Recommended.Etcd, &c.Config)
+}
+
+// newStandalone returns a server that is its own authority.
+func (o *Options) newStandalone() (*genericapiserver.GenericAPIServer, error) {
+	serving := o.Recommended.SecureServing
+	host := o.standaloneHost()
+	pki, err := standalone.EnsurePKI(o.pkiDir(), []string{host})
+	if err != nil {
+		return nil, err
+	}
+	if serving.ServerCert.CertKey == (genericoptions.CertKey{}) {
+		serving.ServerCert.CertKey.CertFile, serving.ServerCert.CertKey.KeyFile = pki.ServerFiles()
+	}
+	c, err := o.newConfig()
+	if err != nil {
+		return nil, err
+	}
+	if err := standalone.ApplyIdentity(pki, &c.Config); err != nil {
+		return nil, err
+	}
+	server, err := apiserver.Config{Generic: c, Features: o.features}.New()
+	if err != nil {
+		return nil, err
+	}
+	address := net.JoinHostPort(host, strconv.Itoa(serving.BindPort))
+	if err := pki.WriteKubeconfig(o.kubeconfig(), address); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(os.Stderr, "Binnacle serves https://%s without a hub: %s is the only identity, every namespace name is accepted, and no policies of a hub are evaluated.\n",
+		address, o.kubeconfig())
+	return server, nil
+}
+
+// standaloneHost is under which name or address the administrator reaches a standalone server.
+func (o *Options) standaloneHost() string {
+	if o.Run.ExternalHost != "" {
+		return o.Run.ExternalHost
+	}
+	if bind := o.Recommended.SecureServing.BindAddress; bind != nil && !bind.IsUnspecified() {
+		return bind.String()
+	}
+	return "127.0.0.1"
+}
+
+// newAggregated returns a server of a hub, under whose identities, rights and policies it serves.
+func (o *Options) newAggregated() (*genericapiserver.GenericAPIServer, error) {
+	loopback := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	if err := o.Recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, loopback); err != nil {
+		return nil, fmt.Errorf("cannot make a serving certificate: %w", err)
+	}
+	hub, err := o.hubClient()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.goWithout(hub); err != nil {
+		return nil, err
+	}
+	c, err := o.newConfig()
+	if err != nil {
+		return nil, err
+	}
+	c.Authentication.Authenticator = apiserver.AnonymousOnlyForHealth(c.Authentication.Authenticator)
+	server, err := apiserver.Config{Generic: c, Features: o.features}.New()
+	if err != nil {
+		return nil, err
+	}
+	rights := apiserver.HubRights(o.enabledPlugins(), o.Recommended.Features.EnablePriorityAndFairness)
+	return server, apiserver.AddHubAccessChecks(server, hub, rights)
+}
+
+// hubClient is the server's own identity on the hub.
+func (o *Options) hubClient() (kubernetes.Interface, error) {
+	c := &genericapiserver.RecommendedConfig{}
+	if err := o.Recommended.CoreAPI.ApplyTo(c); err != nil {
+		return nil, fmt.Errorf("cannot reach a hub (--kubeconfig names it; --standalone serves without one): %w", err)
+	}
+	return kubernetes.NewForConfig(c.ClientConfig)
+}
+
+// goWithout disables the admission plugins whose kinds the hub is too old to have.
+func (o *Options) goWithout(hub kubernetes.Interface) error {
+	missing, err := apiserver.MissingPlugins(hub.Discovery())
+	if err != nil {
+		return err
+	}
+	admission := o.Recommended.Admission
+	for _, plugin := range missing {
+		if slices.Contains(admission.EnablePlugins, plugin) {
+			return fmt.Errorf("--enable-admission-plugins: %s needs kinds that this hub does not serve", plugin)
+		}
+		if !slices.Contains(admission.DisablePlugins, plugin) {
+			klog.InfoS("Going without an admission plugin whose kinds this hub does not serve", "plugin", plugin)
+			admission.DisablePlugins = append(admission.DisablePlugins, plugin)
+		}
+	}
+	return nil
+}
+
+// enabledPlugins are the admission plugins that will run.
+func (o *Options) enabledPlugins() []string {
+	admission := o.Recommended.Admission
+	var enabled []string
+	for _, plugin := range admission.RecommendedPluginOrder {
+		off := admission.DefaultOffPlugins.Has(plugin) && !slices.Contains(admission.EnablePlugins, plugin)
+		if !off && !slices.Contains(admission.DisablePlugins, plugin) {
+			enabled = append(enabled, plugin)
+		}
+	}
+	return enabled
+}

@@ -1,0 +1,79 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/cel/openapi/resolver"
+	"k8s.io/apiserver/pkg/endpoints/openapi"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	"k8s.io/component-base/featuregate"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
+	"github.com/binnacle-dev/binnacle/pkg/apiserver/bodycheck"
+	"github.com/binnacle-dev/binnacle/pkg/apiserver/filters"
+	"github.com/binnacle-dev/binnacle/pkg/features"
+	generatedopenapi "github.com/binnacle-dev/binnacle/pkg/generated/openapi"
+	multiclusterrest "github.com/binnacle-dev/binnacle/pkg/registry/multicluster/rest"
+	"github.com/binnacle-dev/binnacle/pkg/version"
+)
+
+// Config is everything that a server needs.
+type Config struct {
+	Generic *genericapiserver.RecommendedConfig
+	// Features are Binnacle's own gates; those of the Kubernetes libraries are in Generic.
+	Features featuregate.FeatureGate
+}
+
+// NewGenericConfig returns the generic configuration with our scheme, our OpenAPI documents and our filters.
+func NewGenericConfig() *genericapiserver.RecommendedConfig {
+	c := genericapiserver.NewRecommendedConfig(Codecs)
+	namer := openapi.NewDefinitionNamer(Scheme)
+	c.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
+	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
+	c.OpenAPIConfig.Info.Title, c.OpenAPIV3Config.Info.Title = "Binnacle", "Binnacle"
+	c.OpenAPIConfig.Info.Version, c.OpenAPIV3Config.Info.Version = version.Release, version.Release
+	return c
+}
+
+// DefaultResources are the versions that are served unless --runtime-config says otherwise.
+func DefaultResources() *serverstorage.ResourceConfig {
+	resources := serverstorage.NewResourceConfig()
+	resources.EnableVersions(multiclusterrest.Versions...)
+	return resources
+}
+
+// New returns a server with every enabled resource installed.
+func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
+	build := c.Generic.BuildHandlerChainFunc
+	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		return build(filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), config)
+	}
+	server, err := c.Generic.Complete().New(version.Component, genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		return nil, err
+	}
+	group := genericapiserver.NewDefaultAPIGroupInfo(multicluster.GroupName, Scheme, metav1.ParameterCodec, Codecs)
+	if c.Features.Enabled(features.CustomResourceErrors) {
+		group.NegotiatedSerializer = bodycheck.Serializer{
+			NegotiatedSerializer: Codecs,
+			Schemas:              resolver.NewDefinitionsSchemaResolver(generatedopenapi.GetOpenAPIDefinitions, Scheme),
+		}
+	}
+	group.VersionedResourcesStorageMap, err = multiclusterrest.NewStorage(Scheme, c.Generic.MergedResourceConfig, c.Generic.RESTOptionsGetter)
+	if err != nil {
+		return nil, err
+	}
+	if len(group.VersionedResourcesStorageMap) == 0 {
+		return nil, fmt.Errorf("nothing is left to serve: --runtime-config disables every version of %s", multicluster.GroupName)
+	}
+	if err := server.InstallAPIGroup(&group); err != nil {
+		return nil, err
+	}
+	return server, nil
+}
+
+// isOurs says whether a group is served from our own storage.
+func isOurs(group string) bool { return group == multicluster.GroupName }

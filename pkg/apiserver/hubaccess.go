@@ -1,0 +1,188 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
+	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
+	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+)
+
+const admissionGroup = "admissionregistration.k8s.io"
+
+// pluginNeeds says what of the hub each admission plugin reads. Every plugin that has an informer on the hub is here; a test compares
+// this table with the role in artifacts/base.
+var pluginNeeds = map[string][]schema.GroupVersionResource{
+	lifecycle.PluginName:         {{Version: "v1", Resource: "namespaces"}},
+	mutatingwebhook.PluginName:   {{Version: "v1", Resource: "namespaces"}, admission("mutatingwebhookconfigurations")},
+	validatingwebhook.PluginName: {{Version: "v1", Resource: "namespaces"}, admission("validatingwebhookconfigurations")},
+	mutatingpolicy.PluginName: {{Version: "v1", Resource: "namespaces"},
+		admission("mutatingadmissionpolicies"), admission("mutatingadmissionpolicybindings")},
+	validatingpolicy.PluginName: {{Version: "v1", Resource: "namespaces"},
+		admission("validatingadmissionpolicies"), admission("validatingadmissionpolicybindings")},
+}
+
+// fairnessNeeds is what priority and fairness reads.
+var fairnessNeeds = []schema.GroupVersionResource{
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Resource: "flowschemas"},
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Resource: "prioritylevelconfigurations"},
+}
+
+// reviews is what delegated authentication and authorization ask the hub.
+var reviews = []schema.GroupVersionResource{
+	{Group: "authentication.k8s.io", Version: "v1", Resource: "tokenreviews"},
+	{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"},
+}
+
+func admission(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: admissionGroup, Version: "v1", Resource: resource}
+}
+
+// MissingPlugins returns the admission plugins whose kinds the hub does not serve, which is so on a hub older than they are. The server
+// goes without them rather than refuse every write for ever.
+func MissingPlugins(hub discovery.DiscoveryInterface) ([]string, error) {
+	served, err := hub.ServerResourcesForGroupVersion(admissionGroup + "/v1")
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask the hub for its admission kinds: %w", err)
+	}
+	known := map[string]bool{}
+	for _, resource := range served.APIResources {
+		known[resource.Name] = true
+	}
+	var missing []string
+	for plugin, needs := range pluginNeeds {
+		for _, need := range needs {
+			if need.Group == admissionGroup && !known[need.Resource] {
+				missing = append(missing, plugin)
+				break
+			}
+		}
+	}
+	return missing, nil
+}
+
+// HubRight is one thing that the server must be allowed on its hub.
+type HubRight struct {
+	schema.GroupVersionResource
+	verbs []string
+}
+
+func (r HubRight) name() string {
+	return "hub-access-" + r.GroupResource().String()
+}
+
+// HubRights lists what a server with the given admission plugins must be allowed on the hub.
+func HubRights(plugins []string, fairness bool) []HubRight {
+	seen := map[schema.GroupVersionResource]bool{}
+	var rights []HubRight
+	add := func(verbs []string, resources ...schema.GroupVersionResource) {
+		for _, resource := range resources {
+			if !seen[resource] {
+				seen[resource] = true
+				rights = append(rights, HubRight{resource, verbs})
+			}
+		}
+	}
+	add([]string{"create"}, reviews...)
+	for _, plugin := range plugins {
+		add([]string{"list", "watch"}, pluginNeeds[plugin]...)
+	}
+	if fairness {
+		add([]string{"list", "watch"}, fairnessNeeds...)
+	}
+	return rights
+}
+
+// hubAccess asks the hub, while the server is not ready, whether it is allowed what it needs.
+type hubAccess struct {
+	right HubRight
+	mu    sync.Mutex
+	err   error
+}
+
+// Name implements healthz.HealthChecker. It names the resource, since a health check tells its reason to nobody without rights.
+func (a *hubAccess) Name() string { return a.right.name() }
+
+// Check implements healthz.HealthChecker.
+func (a *hubAccess) Check(*http.Request) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
+// recheck is how often a missing right is asked for again.
+const recheck = 2 * time.Second
+
+// watch asks until everything is allowed, and logs each change of the answer once.
+func (a *hubAccess) watch(ctx context.Context, hub kubernetes.Interface) {
+	_ = wait.PollUntilContextCancel(ctx, recheck, true, func(ctx context.Context) (bool, error) {
+		err := a.ask(ctx, hub)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if err != nil && (a.err == nil || a.err.Error() != err.Error()) {
+			klog.ErrorS(err, "The hub does not let this server do what it needs; it is not ready until the right is granted")
+		}
+		a.err = err
+		return err == nil, nil
+	})
+}
+
+func (a *hubAccess) ask(ctx context.Context, hub kubernetes.Interface) error {
+	var denied []string
+	for _, verb := range a.right.verbs {
+		review, err := hub.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: verb, Group: a.right.Group, Version: a.right.Version, Resource: a.right.Resource,
+			}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("cannot ask the hub whether %s of %s is allowed: %w", verb, a.right.GroupResource(), err)
+		}
+		if !review.Status.Allowed {
+			denied = append(denied, verb)
+		}
+	}
+	if len(denied) > 0 {
+		return fmt.Errorf("not allowed on the hub: %s of %s; see the ClusterRole in artifacts/base", strings.Join(denied, ", "), a.right.GroupResource())
+	}
+	return nil
+}
+
+// errNotAsked is the answer of a check before the hub was asked for the first time.
+var errNotAsked = errors.New("the hub was not asked yet")
+
+// AddHubAccessChecks makes readiness of the server depend on its rights on the hub, one check a resource.
+func AddHubAccessChecks(server *genericapiserver.GenericAPIServer, hub kubernetes.Interface, rights []HubRight) error {
+	var checks []healthz.HealthChecker
+	var accesses []*hubAccess
+	for _, right := range rights {
+		access := &hubAccess{right: right, err: errNotAsked}
+		accesses, checks = append(accesses, access), append(checks, access)
+	}
+	if err := server.AddReadyzChecks(checks...); err != nil {
+		return err
+	}
+	return server.AddPostStartHook("ask-hub-for-access", func(ctx genericapiserver.PostStartHookContext) error {
+		for _, access := range accesses {
+			go access.watch(ctx, hub)
+		}
+		return nil
+	})
+}

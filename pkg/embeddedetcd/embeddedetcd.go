@@ -1,0 +1,153 @@
+// Package embeddedetcd runs one etcd member inside the process, for one-machine use. It listens on a unix socket that only the user of
+// the process can reach.
+package embeddedetcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+)
+
+// Server is a running member.
+type Server struct {
+	etcd *embed.Etcd
+	lock *fileutil.LockedFile
+	run  string
+}
+
+// startTimeout is how long a member may take to be ready: replaying a large log takes its time.
+const startTimeout = 60 * time.Second
+
+// ErrLocked says that another process has the data directory.
+var ErrLocked = errors.New("another process is using it")
+
+// Start runs etcd on the data in dir, which it makes where it is missing, and waits until it serves. One process at a time may have
+// dir. Every error names dir.
+func Start(ctx context.Context, dir string) (*Server, error) {
+	s := &Server{}
+	if err := s.start(ctx, dir); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("embedded etcd in %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_WRONLY|os.O_CREATE, 0o600)
+	if errors.Is(err, fileutil.ErrLocked) {
+		return ErrLocked
+	}
+	if err != nil {
+		return err
+	}
+	s.lock = lock
+	// A socket path has at most 107 bytes, fewer than many data directories have; so the sockets have a folder of their own.
+	if s.run, err = os.MkdirTemp("", "binnacle-etcd-"); err != nil {
+		return err
+	}
+	failed := make(chan error, 1)
+	config, err := configuration(filepath.Join(dir, "data"), s.run, failed)
+	if err != nil {
+		return err
+	}
+	if s.etcd, err = startEtcd(config); err != nil {
+		return explain(err)
+	}
+	select {
+	case <-s.etcd.Server.ReadyNotify():
+		return nil
+	case err := <-s.etcd.Err():
+		return explain(err)
+	case err := <-failed:
+		return explain(err)
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(startTimeout):
+		return fmt.Errorf("not ready after %s", startTimeout)
+	}
+}
+
+func configuration(data, run string, failed chan<- error) (*embed.Config, error) {
+	config := embed.NewConfig()
+	config.Dir = data
+	client := url.URL{Scheme: "unix", Path: filepath.Join(run, "client.sock")}
+	peer := url.URL{Scheme: "unix", Path: filepath.Join(run, "peer.sock")}
+	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	// A member that is alone elects itself; waiting for others only delays the start.
+	config.TickMs, config.ElectionMs = 10, 100
+	// The watch cache answers consistent reads only as fresh as etcd's progress notifications are.
+	config.WatchProgressNotifyInterval = time.Second
+	logger, err := newLogger(failed)
+	if err != nil {
+		return nil, err
+	}
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
+	return config, config.Validate()
+}
+
+// startEtcd turns the panics with which etcd meets data that it cannot read into errors.
+func startEtcd(config *embed.Config) (etcd *embed.Etcd, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			etcd, err = nil, fmt.Errorf("%v", r)
+		}
+	}()
+	return embed.StartEtcd(config)
+}
+
+// explain adds what to do.
+func explain(err error) error {
+	return fmt.Errorf("%w; if the disk is full, free some space; if the data is damaged, restore a snapshot into an empty directory", err)
+}
+
+// newLogger lets etcd log its errors only, and turns what it calls fatal into a panic or, where that cannot be caught, into an error
+// on failed, instead of an exit without a word.
+func newLogger(failed chan<- error) (*zap.Logger, error) {
+	config := zap.NewProductionConfig()
+	config.Level = zap.NewAtomicLevelAt(zapcore.PanicLevel)
+	config.OutputPaths, config.ErrorOutputPaths = []string{"stderr"}, []string{"stderr"}
+	return config.Build(zap.WithFatalHook(zapcore.WriteThenPanic), zap.Hooks(func(entry zapcore.Entry) error {
+		if entry.Level >= zapcore.PanicLevel {
+			select {
+			case failed <- errors.New(entry.Message):
+			default:
+			}
+		}
+		return nil
+	}))
+}
+
+// Endpoint is where clients in this process reach the member.
+func (s *Server) Endpoint() string { return s.etcd.Config().ListenClientUrls[0].String() }
+
+// Stop ends the member after what it has accepted is on disk, and gives the data directory free. Stop what uses the member first.
+func (s *Server) Stop() {
+	if s.etcd != nil {
+		s.etcd.Close()
+	}
+	if s.run != "" {
+		if err := os.RemoveAll(s.run); err != nil {
+			klog.ErrorS(err, "Cannot remove the sockets of the embedded etcd", "folder", s.run)
+		}
+	}
+	if s.lock != nil {
+		if err := s.lock.Close(); err != nil {
+			klog.ErrorS(err, "Cannot unlock the data directory of the embedded etcd")
+		}
+	}
+}
