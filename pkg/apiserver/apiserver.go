@@ -47,8 +47,13 @@ func DefaultResources() *serverstorage.ResourceConfig {
 
 // New returns a server with every enabled resource installed.
 func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
+	schemas := resolver.NewDefinitionsSchemaResolver(generatedopenapi.GetOpenAPIDefinitions, Scheme)
+	likeCustomResources := c.Features.Enabled(features.CustomResourceErrors)
 	build := c.Generic.BuildHandlerChainFunc
 	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		if likeCustomResources {
+			handler = filters.WithApplyBodyCheck(handler, Codecs, schemas, config.MaxRequestBodyBytes, isOurs)
+		}
 		return build(filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), config)
 	}
 	server, err := c.Generic.Complete().New(version.Component, genericapiserver.NewEmptyDelegate())
@@ -56,11 +61,8 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 		return nil, err
 	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(multicluster.GroupName, Scheme, metav1.ParameterCodec, Codecs)
-	if c.Features.Enabled(features.CustomResourceErrors) {
-		group.NegotiatedSerializer = bodycheck.Serializer{
-			NegotiatedSerializer: Codecs,
-			Schemas:              resolver.NewDefinitionsSchemaResolver(generatedopenapi.GetOpenAPIDefinitions, Scheme),
-		}
+	if likeCustomResources {
+		group.NegotiatedSerializer = bodycheck.Serializer{NegotiatedSerializer: Codecs, Schemas: schemas}
 	}
 	group.VersionedResourcesStorageMap, err = multiclusterrest.NewStorage(Scheme, c.Generic.MergedResourceConfig, c.Generic.RESTOptionsGetter)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/klog/v2"
 
@@ -112,7 +113,10 @@ func (o *Options) hubClient() (kubernetes.Interface, error) {
 	if err := o.Recommended.CoreAPI.ApplyTo(c); err != nil {
 		return nil, fmt.Errorf("cannot reach a hub (--kubeconfig names it; --standalone serves without one): %w", err)
 	}
-	return kubernetes.NewForConfig(c.ClientConfig)
+	// It asks a dozen questions at start, which the default of five a second would stretch.
+	config := rest.CopyConfig(c.ClientConfig)
+	config.QPS, config.Burst = 50, 100
+	return kubernetes.NewForConfig(config)
 }
 
 // goWithout disables the admission plugins whose kinds the hub is too old to have.

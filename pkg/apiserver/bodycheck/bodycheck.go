@@ -72,6 +72,9 @@ func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into ru
 		return obj, gvk, err
 	}
 	found := d.validate(body, known)
+	if defaults != nil && known.Kind != defaults.Kind {
+		found = field.ErrorList{field.Invalid(field.NewPath("kind"), known.Kind, "must be "+defaults.Kind)}
+	}
 	if len(found) == 0 {
 		return obj, gvk, err
 	}

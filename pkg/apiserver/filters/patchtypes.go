@@ -21,8 +21,8 @@ var customResourcePatchTypes = []string{string(types.JSONPatchType), string(type
 // the types that are accepted.
 func WithCustomResourcePatchTypes(handler http.Handler, serializer runtime.NegotiatedSerializer, groups func(string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		info, ok := request.RequestInfoFrom(req.Context())
-		if ok && info.IsResourceRequest && info.Verb == "patch" && groups(info.APIGroup) && isStrategicMerge(req) {
+		info := patchOf(req, groups)
+		if info != nil && mediaType(req) == string(types.StrategicMergePatchType) {
 			gv := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
 			responsewriters.ErrorNegotiated(negotiation.NewUnsupportedMediaTypeError(customResourcePatchTypes), serializer, gv, w, req)
 			return
@@ -31,7 +31,19 @@ func WithCustomResourcePatchTypes(handler http.Handler, serializer runtime.Negot
 	})
 }
 
-func isStrategicMerge(req *http.Request) bool {
-	mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
-	return err == nil && mediaType == string(types.StrategicMergePatchType)
+// patchOf returns what is patched where the request patches an object of one of the groups, else nil.
+func patchOf(req *http.Request, groups func(string) bool) *request.RequestInfo {
+	info, ok := request.RequestInfoFrom(req.Context())
+	if !ok || !info.IsResourceRequest || info.Verb != "patch" || !groups(info.APIGroup) {
+		return nil
+	}
+	return info
+}
+
+func mediaType(req *http.Request) string {
+	parsed, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return parsed
 }

@@ -28,7 +28,7 @@ func ValidateTimestamp(fldPath *field.Path, text *string) field.ErrorList {
 	if text == nil || strfmt.IsDateTime(*text) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(fldPath, *text, "must be a date and time as in RFC 3339, such as 2026-11-30T12:00:00Z")}
+	return field.ErrorList{field.TypeInvalid(fldPath, *text, "must be of type date-time (RFC 3339), such as 2026-11-30T12:00:00Z")}
 }
 
 // ValidateExtension checks that an extension is a JSON object.
