@@ -35,11 +35,11 @@ func (d *PlacementDecision) GetMalformed() *Malformed { return d.Malformed }
 // SetMalformed records what the decoder found wrong.
 func (d *PlacementDecision) SetMalformed(m *Malformed) { d.Malformed = m }
 
-// MayLackRequired says whether a decoded object has the zero value in a required field, so that only the body tells whether the writer
-// left the field out or left it empty.
+// MayLackRequired says whether a decoded object has nothing in a required field, so that only the body tells whether the writer left the
+// field out or left it empty.
 func (p *ClusterProfile) MayLackRequired() bool {
 	status := &p.Status
-	return p.Spec.ClusterManager.Name == nil ||
+	return isEmpty(p.Spec.ClusterManager.Name) ||
 		slices.ContainsFunc(status.Conditions, conditionMayLackRequired) ||
 		slices.ContainsFunc(status.Properties, func(p Property) bool { return p.Name == "" || p.Value == "" }) ||
 		slices.ContainsFunc(status.AccessProviders, accessMayLackRequired) ||
@@ -48,7 +48,7 @@ func (p *ClusterProfile) MayLackRequired() bool {
 
 // MayLackRequired is as for a ClusterProfile.
 func (d *PlacementDecision) MayLackRequired() bool {
-	return d.Decisions == nil || slices.ContainsFunc(d.Decisions, func(c ClusterDecision) bool { return c.ClusterProfileRef.Name == nil })
+	return d.Decisions == nil || slices.ContainsFunc(d.Decisions, func(c ClusterDecision) bool { return isEmpty(c.ClusterProfileRef.Name) })
 }
 
 func conditionMayLackRequired(c metav1.Condition) bool {
@@ -56,8 +56,13 @@ func conditionMayLackRequired(c metav1.Condition) bool {
 }
 
 func accessMayLackRequired(a AccessProvider) bool {
-	if a.Name == nil || a.Cluster == nil || a.Cluster.Server == nil {
+	if isEmpty(a.Name) || a.Cluster == nil || isEmpty(a.Cluster.Server) {
 		return true
 	}
-	return slices.ContainsFunc(a.Cluster.Extensions, func(e NamedExtension) bool { return e.Name == nil || len(e.Extension.Raw) == 0 })
+	if data := a.Cluster.CertificateAuthorityData; data != nil && len(data) == 0 {
+		return true // sent, but empty, which is no base64
+	}
+	return slices.ContainsFunc(a.Cluster.Extensions, func(e NamedExtension) bool { return isEmpty(e.Name) || len(e.Extension.Raw) == 0 })
 }
+
+func isEmpty(text *string) bool { return text == nil || *text == "" }

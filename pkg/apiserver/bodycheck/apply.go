@@ -26,9 +26,13 @@ func CheckApply(schemas resolver.SchemaResolver, data []byte) (field.ErrorList, 
 	return formats(nil, body, published), gvk.Kind
 }
 
-// formats walks a value along its schema.
+// formats walks a value along its schema. It finds text that does not have its format, and what is no text where text belongs: the
+// validator of custom resources lets an array pass there.
 func formats(path *field.Path, value any, schema *spec.Schema) field.ErrorList {
 	var found field.ErrorList
+	if _, isText := value.(string); !isText && value != nil && schema.Type.Contains("string") {
+		return append(found, field.TypeInvalid(path, value, "must be of type string"))
+	}
 	switch typed := value.(type) {
 	case string:
 		if schema.Format != "" && strfmt.Default.ContainsName(schema.Format) && !strfmt.Default.Validates(schema.Format, typed) {

@@ -98,7 +98,11 @@ func (d *decoder) validate(body map[string]any, gvk *schema.GroupVersionKind) fi
 	}
 	content := dropNulls(body).(map[string]any)
 	delete(content, "metadata")
-	return validation.ValidateCustomResource(nil, content, validation.NewSchemaValidatorFromOpenAPI(structural(published)))
+	found := validation.ValidateCustomResource(nil, content, validation.NewSchemaValidatorFromOpenAPI(structural(published)))
+	if len(found) == 0 {
+		found = formats(nil, content, published)
+	}
+	return found
 }
 
 // parse reads JSON or YAML into a map, and tells its kind; nil for anything else, protobuf among it.

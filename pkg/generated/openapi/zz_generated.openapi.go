@@ -17,6 +17,7 @@ import (
 	version "k8s.io/apimachinery/pkg/version"
 	common "k8s.io/kube-openapi/pkg/common"
 	spec "k8s.io/kube-openapi/pkg/validation/spec"
+	ptr "k8s.io/utils/ptr"
 )
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
@@ -620,6 +621,7 @@ func schema_pkg_apis_multicluster_v1alpha1_PlacementDecision(ref common.Referenc
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "decisions are the chosen clusters of this slice in the order of the scheduler, at most 100. None is a decision too: it is the empty list, and never left out.",
+							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -707,6 +709,8 @@ func schema_pkg_apis_multicluster_v1alpha1_Property(ref common.ReferenceCallback
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the property, 1 to 253 characters. For a ClusterProperty of the cluster it is the name of that object.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -715,6 +719,8 @@ func schema_pkg_apis_multicluster_v1alpha1_Property(ref common.ReferenceCallback
 						SchemaProps: spec.SchemaProps{
 							Description: "value of the property, 1 to 1024 characters.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -743,6 +749,8 @@ func schema_pkg_apis_multicluster_v1alpha2_AccessProvider(ref common.ReferenceCa
 					"name": {
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the provider, as consumers have it in their configuration, such as google or kubeconfig: 1 to 253 characters.",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -772,6 +780,7 @@ func schema_pkg_apis_multicluster_v1alpha2_Cluster(ref common.ReferenceCallback)
 					"server": {
 						SchemaProps: spec.SchemaProps{
 							Description: "server is the address of the API server, such as https://api.example.com:6443: an absolute URL with a host, at most 2048 characters.",
+							MaxLength:   ptr.To[int64](2048),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -779,6 +788,7 @@ func schema_pkg_apis_multicluster_v1alpha2_Cluster(ref common.ReferenceCallback)
 					"tls-server-name": {
 						SchemaProps: spec.SchemaProps{
 							Description: "tls-server-name is the name that the certificate of the server is checked against, where it is not the host of server. At most 253 characters.",
+							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -800,6 +810,7 @@ func schema_pkg_apis_multicluster_v1alpha2_Cluster(ref common.ReferenceCallback)
 					"proxy-url": {
 						SchemaProps: spec.SchemaProps{
 							Description: "proxy-url is the proxy through which the server is reached: empty, or a URL with a host and the scheme http, https or socks5, at most 2048 characters.",
+							MaxLength:   ptr.To[int64](2048),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -881,6 +892,8 @@ func schema_pkg_apis_multicluster_v1alpha2_ClusterManager(ref common.ReferenceCa
 					"name": {
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the cluster manager: 1 to 63 characters, and a legal label value, since the label x-k8s.io/cluster-manager of the profile has the same value.",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](63),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1003,6 +1016,7 @@ func schema_pkg_apis_multicluster_v1alpha2_ClusterProfileReference(ref common.Re
 					"name": {
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the ClusterProfile, a DNS subdomain (RFC 1123) of at most 253 characters.",
+							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1010,6 +1024,7 @@ func schema_pkg_apis_multicluster_v1alpha2_ClusterProfileReference(ref common.Re
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
 							Description: "namespace of the ClusterProfile, a DNS label (RFC 1123) of at most 63 characters; that of the PlacementDecision where it is left out.",
+							MaxLength:   ptr.To[int64](63),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1118,6 +1133,7 @@ func schema_pkg_apis_multicluster_v1alpha2_ClusterProfileStatus(ref common.Refer
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "accessProviders are ways to connect to the cluster, one of a name, at most 64. They hold no secrets: a consumer runs the plugin that it has configured for a name.",
+							MaxItems:    ptr.To[int64](64),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1166,6 +1182,8 @@ func schema_pkg_apis_multicluster_v1alpha2_NamedExtension(ref common.ReferenceCa
 					"name": {
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the extension, 1 to 253 characters.",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1221,6 +1239,7 @@ func schema_pkg_apis_multicluster_v1alpha2_PlacementDecision(ref common.Referenc
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "decisions are the chosen clusters of this slice in the order of the scheduler, at most 100. None is a decision too: it is the empty list, and never left out.",
+							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1308,6 +1327,8 @@ func schema_pkg_apis_multicluster_v1alpha2_Property(ref common.ReferenceCallback
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the property, 1 to 253 characters. For a ClusterProperty of the cluster it is the name of that object.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1316,6 +1337,8 @@ func schema_pkg_apis_multicluster_v1alpha2_Property(ref common.ReferenceCallback
 						SchemaProps: spec.SchemaProps{
 							Description: "value of the property, 1 to 1024 characters.",
 							Default:     "",
+							MinLength:   ptr.To[int64](1),
+							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -122,12 +122,16 @@ type Property struct {
 	// +required
 	// +k8s:required
 	// +k8s:maxLength=253
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=253
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
 	// value of the property, 1 to 1024 characters.
 	// +required
 	// +k8s:required
 	// +k8s:maxLength=1024
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=1024
 	Value string `json:"value" protobuf:"bytes,2,opt,name=value"`
 
 	// lastObservedTime is when the property was seen on the cluster, not when it was written here.

@@ -23,6 +23,7 @@ type PlacementDecision struct {
 	// +required
 	// +k8s:optional
 	// +k8s:maxItems=100
+	// +k8s:validation:maxItems=100
 	// +k8s:listType=atomic
 	Decisions ClusterDecisions `json:"decisions" protobuf:"bytes,2,opt,name=decisions"`
 

@@ -59,7 +59,9 @@ type ClusterManager struct {
 	// +required
 	// +k8s:required
 	// +k8s:minLength=1
+	// +k8s:validation:minLength=1
 	// +k8s:maxLength=63
+	// +k8s:validation:maxLength=63
 	// +k8s:format=k8s-label-value
 	Name *string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
 }
@@ -100,6 +102,7 @@ type ClusterProfileStatus struct {
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
 	// +k8s:maxItems=64
+	// +k8s:validation:maxItems=64
 	AccessProviders []AccessProvider `json:"accessProviders,omitempty" protobuf:"bytes,5,rep,name=accessProviders"`
 }
 
@@ -117,12 +120,16 @@ type Property struct {
 	// +required
 	// +k8s:required
 	// +k8s:maxLength=253
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=253
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
 	// value of the property, 1 to 1024 characters.
 	// +required
 	// +k8s:required
 	// +k8s:maxLength=1024
+	// +k8s:validation:minLength=1
+	// +k8s:validation:maxLength=1024
 	Value string `json:"value" protobuf:"bytes,2,opt,name=value"`
 
 	// lastObservedTime is when the property was seen on the cluster, not when it was written here.
@@ -147,7 +154,9 @@ type AccessProvider struct {
 	// +required
 	// +k8s:required
 	// +k8s:minLength=1
+	// +k8s:validation:minLength=1
 	// +k8s:maxLength=253
+	// +k8s:validation:maxLength=253
 	Name *string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
 
 	// cluster tells where the API server of the cluster is, and how its certificate is verified.
@@ -163,6 +172,7 @@ type Cluster struct {
 	// +required
 	// +k8s:required
 	// +k8s:maxLength=2048
+	// +k8s:validation:maxLength=2048
 	// +k8s:customValidation
 	Server *string `json:"server,omitempty" protobuf:"bytes,1,opt,name=server"`
 
@@ -171,6 +181,7 @@ type Cluster struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=253
+	// +k8s:validation:maxLength=253
 	TLSServerName string `json:"tls-server-name,omitempty" protobuf:"bytes,2,opt,name=tlsServerName"`
 
 	// insecure-skip-tls-verify switches the check of the certificate of the server off. Who can come between then reads and changes
@@ -189,6 +200,7 @@ type Cluster struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=2048
+	// +k8s:validation:maxLength=2048
 	// +k8s:customValidation
 	ProxyURL string `json:"proxy-url,omitempty" protobuf:"bytes,6,opt,name=proxyUrl"`
 
@@ -213,7 +225,9 @@ type NamedExtension struct {
 	// +required
 	// +k8s:required
 	// +k8s:minLength=1
+	// +k8s:validation:minLength=1
 	// +k8s:maxLength=253
+	// +k8s:validation:maxLength=253
 	Name *string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
 
 	// extension is any JSON object.

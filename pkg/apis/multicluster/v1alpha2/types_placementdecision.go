@@ -23,6 +23,7 @@ type PlacementDecision struct {
 	// +required
 	// +k8s:optional
 	// +k8s:maxItems=100
+	// +k8s:validation:maxItems=100
 	// +k8s:listType=atomic
 	Decisions ClusterDecisions `json:"decisions" protobuf:"bytes,2,opt,name=decisions"`
 
@@ -69,6 +70,7 @@ type ClusterProfileReference struct {
 	// +required
 	// +k8s:required
 	// +k8s:maxLength=253
+	// +k8s:validation:maxLength=253
 	// +k8s:format=k8s-long-name
 	Name *string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
 
@@ -77,6 +79,7 @@ type ClusterProfileReference struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=63
+	// +k8s:validation:maxLength=63
 	// +k8s:format=k8s-short-name
 	Namespace *string `json:"namespace,omitempty" protobuf:"bytes,2,opt,name=namespace"`
 }
