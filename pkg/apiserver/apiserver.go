@@ -15,7 +15,6 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apiserver/bodycheck"
 	"github.com/binnacle-dev/binnacle/pkg/apiserver/filters"
 	"github.com/binnacle-dev/binnacle/pkg/features"
-	generatedopenapi "github.com/binnacle-dev/binnacle/pkg/generated/openapi"
 	multiclusterrest "github.com/binnacle-dev/binnacle/pkg/registry/multicluster/rest"
 	"github.com/binnacle-dev/binnacle/pkg/version"
 )
@@ -31,8 +30,8 @@ type Config struct {
 func NewGenericConfig() *genericapiserver.RecommendedConfig {
 	c := genericapiserver.NewRecommendedConfig(Codecs)
 	namer := openapi.NewDefinitionNamer(Scheme)
-	c.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
-	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
+	c.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openAPIDefinitions, namer)
+	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openAPIDefinitions, namer)
 	c.OpenAPIConfig.Info.Title, c.OpenAPIV3Config.Info.Title = "Binnacle", "Binnacle"
 	c.OpenAPIConfig.Info.Version, c.OpenAPIV3Config.Info.Version = version.Release, version.Release
 	return c
@@ -47,7 +46,7 @@ func DefaultResources() *serverstorage.ResourceConfig {
 
 // New returns a server with every enabled resource installed.
 func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
-	schemas := resolver.NewDefinitionsSchemaResolver(generatedopenapi.GetOpenAPIDefinitions, Scheme)
+	schemas := resolver.NewDefinitionsSchemaResolver(openAPIDefinitions, Scheme)
 	likeCustomResources := c.Features.Enabled(features.CustomResourceErrors)
 	build := c.Generic.BuildHandlerChainFunc
 	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
