@@ -162,7 +162,7 @@ func TestLimits(t *testing.T) {
 				both.agree(t, ref, post("placementdecisions?dryRun=All", decisionNamed("new", `,"decisions":[{"clusterProfileRef":`+ref+`}]`)))
 			}
 			for _, n := range []int{0, 1, 100, 101} {
-				both.agree(t, fmt.Sprint(n, " decisions"), post("placementdecisions?dryRun=All", decisionNamed("new", `,"decisions":`+decisions(n))))
+				both.agree(t, fmt.Sprint(n, " decisions"), post("placementdecisions?dryRun=All", decisionNamed("new", `,"decisions":`+decisionList(n))))
 			}
 		})
 	}

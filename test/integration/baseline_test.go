@@ -40,7 +40,7 @@ func patchStatus(name, status string) request {
 	return request{method: "PATCH", path: "clusterprofiles/" + name + "/status", contentType: mergePatch, body: `{"status":` + status + `}`}
 }
 
-func decisions(n int) string {
+func decisionList(n int) string {
 	refs := make([]string, n)
 	for i := range refs {
 		refs[i] = fmt.Sprintf(`{"clusterProfileRef":{"name":"c%d"}}`, i)
@@ -91,8 +91,8 @@ func TestBaseline(t *testing.T) {
 		{name: "no decisions", request: post("placementdecisions", decisionNamed("none", "")), code: 422, reason: invalid, causes: []string{"FieldValueRequired decisions"}},
 		{name: "null decisions", request: post("placementdecisions", decisionNamed("null", `,"decisions":null`)), code: 422, reason: invalid, causes: []string{"FieldValueRequired decisions"}},
 		{name: "empty decisions", request: post("placementdecisions", decisionNamed("empty", `,"decisions":[]`)), code: 201},
-		{name: "100 decisions", request: post("placementdecisions", decisionNamed("hundred", `,"decisions":`+decisions(100))), code: 201},
-		{name: "101 decisions", request: post("placementdecisions", decisionNamed("more", `,"decisions":`+decisions(101))), code: 422, reason: invalid, causes: []string{"FieldValueTooMany decisions"}},
+		{name: "100 decisions", request: post("placementdecisions", decisionNamed("hundred", `,"decisions":`+decisionList(100))), code: 201},
+		{name: "101 decisions", request: post("placementdecisions", decisionNamed("more", `,"decisions":`+decisionList(101))), code: 422, reason: invalid, causes: []string{"FieldValueTooMany decisions"}},
 		{name: "the same cluster twice", request: post("placementdecisions", decisionNamed("twice", `,"decisions":[{"clusterProfileRef":{"name":"x"}},{"clusterProfileRef":{"name":"x"}}]`)), code: 201},
 		{name: "a cluster with an empty name", request: post("placementdecisions", decisionNamed("nameless", `,"decisions":[{"clusterProfileRef":{"name":""}}]`)), code: 201},
 		{name: "reference with a kind", request: post("placementdecisions", decisionNamed("kinded", `,"decisions":[{"clusterProfileRef":{"apiVersion":"v1","kind":"ClusterProfile","name":"x"}}]`)), code: 201},

@@ -86,7 +86,7 @@ func TestWhatAWriteMayChange(t *testing.T) {
 // TestDecisionGeneration counts every change of a decision but that of its metadata, and none where nothing changed.
 func TestDecisionGeneration(t *testing.T) {
 	both := newPair(t, newNamespace(t), "v1alpha1")
-	both.must(post("placementdecisions", decisionNamed("d", `,"decisions":`+decisions(2))))
+	both.must(post("placementdecisions", decisionNamed("d", `,"decisions":`+decisionList(2))))
 	for _, c := range []caller{both.ours, both.twin} {
 		for _, step := range []struct {
 			body       string
@@ -95,8 +95,8 @@ func TestDecisionGeneration(t *testing.T) {
 			{`{"metadata":{"labels":{"x":"y"}}}`, 1},
 			{`{"schedulerName":"s"}`, 2},
 			{`{"decisions":[]}`, 3},
-			{`{"decisions":` + decisions(2) + `}`, 4},
-			{`{"decisions":` + decisions(2) + `}`, 4},
+			{`{"decisions":` + decisionList(2) + `}`, 4},
+			{`{"decisions":` + decisionList(2) + `}`, 4},
 		} {
 			if a := c.must(patch("placementdecisions/d", step.body)); a.generationOf() != step.generation {
 				t.Errorf("%s: after %s generation %v, want %v", c.group, shorten(step.body), a.generationOf(), step.generation)
