@@ -34,6 +34,7 @@ func NewGenericConfig() *genericapiserver.RecommendedConfig {
 	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openAPIDefinitions, namer)
 	c.OpenAPIConfig.Info.Title, c.OpenAPIV3Config.Info.Title = "Binnacle", "Binnacle"
 	c.OpenAPIConfig.Info.Version, c.OpenAPIV3Config.Info.Version = version.Release, version.Release
+	c.OpenAPIConfig.PostProcessSpec, c.OpenAPIV3Config.PostProcessSpec = withoutStrategicMerge, withoutStrategicMergeV3
 	return c
 }
 
@@ -73,7 +74,8 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 	if err := server.InstallAPIGroup(&group); err != nil {
 		return nil, err
 	}
-	return server, nil
+	// Without this hook, which the library only fills, the server is ready before its watch cache is, and lists answer 429.
+	return server, server.AddPostStartHook("storage-readiness", server.StorageReadinessHook.Hook)
 }
 
 // isOurs says whether a group is served from our own storage.

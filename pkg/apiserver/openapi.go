@@ -1,9 +1,12 @@
 package apiserver
 
 import (
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	generatedopenapi "github.com/binnacle-dev/binnacle/pkg/generated/openapi"
@@ -26,4 +29,31 @@ func openAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPID
 		definitions[name] = definition
 	}
 	return definitions
+}
+
+// withoutStrategicMerge takes the strategic merge patch out of a published document: the server refuses it (see filters), and kubectl
+// apply sends it to whoever offers it.
+func withoutStrategicMerge(document *spec.Swagger) (*spec.Swagger, error) {
+	if document.Paths == nil {
+		return document, nil
+	}
+	for _, path := range document.Paths.Paths {
+		if path.Patch != nil {
+			path.Patch.Consumes = slices.DeleteFunc(path.Patch.Consumes, func(t string) bool { return t == string(types.StrategicMergePatchType) })
+		}
+	}
+	return document, nil
+}
+
+// withoutStrategicMergeV3 is the same for a document of OpenAPI v3.
+func withoutStrategicMergeV3(document *spec3.OpenAPI) (*spec3.OpenAPI, error) {
+	if document.Paths == nil {
+		return document, nil
+	}
+	for _, path := range document.Paths.Paths {
+		if path.Patch != nil && path.Patch.RequestBody != nil {
+			delete(path.Patch.RequestBody.Content, string(types.StrategicMergePatchType))
+		}
+	}
+	return document, nil
 }

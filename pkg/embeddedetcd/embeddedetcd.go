@@ -13,8 +13,7 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/embed"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
+	"go.etcd.io/etcd/server/v3/storage/datadir"
 	"k8s.io/klog/v2"
 )
 
@@ -63,6 +62,9 @@ func (s *Server) start(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkDatabase(datadir.ToBackendFileName(config.Dir)); err != nil {
+		return explain(err)
+	}
 	if s.etcd, err = startEtcd(config); err != nil {
 		return explain(err)
 	}
@@ -92,11 +94,7 @@ func configuration(data, run string, failed chan<- error) (*embed.Config, error)
 	config.TickMs, config.ElectionMs = 10, 100
 	// The watch cache answers consistent reads only as fresh as etcd's progress notifications are.
 	config.WatchProgressNotifyInterval = time.Second
-	logger, err := newLogger(failed)
-	if err != nil {
-		return nil, err
-	}
-	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(failed))
 	return config, config.Validate()
 }
 
@@ -104,7 +102,7 @@ func configuration(data, run string, failed chan<- error) (*embed.Config, error)
 func startEtcd(config *embed.Config) (etcd *embed.Etcd, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			etcd, err = nil, fmt.Errorf("%v", r)
+			etcd, err = nil, fmt.Errorf("etcd cannot read its data: %v", r)
 		}
 	}()
 	return embed.StartEtcd(config)
@@ -113,23 +111,6 @@ func startEtcd(config *embed.Config) (etcd *embed.Etcd, err error) {
 // explain adds what to do.
 func explain(err error) error {
 	return fmt.Errorf("%w; if the disk is full, free some space; if the data is damaged, restore a snapshot into an empty directory", err)
-}
-
-// newLogger lets etcd log its errors only, and turns what it calls fatal into a panic or, where that cannot be caught, into an error
-// on failed, instead of an exit without a word.
-func newLogger(failed chan<- error) (*zap.Logger, error) {
-	config := zap.NewProductionConfig()
-	config.Level = zap.NewAtomicLevelAt(zapcore.PanicLevel)
-	config.OutputPaths, config.ErrorOutputPaths = []string{"stderr"}, []string{"stderr"}
-	return config.Build(zap.WithFatalHook(zapcore.WriteThenPanic), zap.Hooks(func(entry zapcore.Entry) error {
-		if entry.Level >= zapcore.PanicLevel {
-			select {
-			case failed <- errors.New(entry.Message):
-			default:
-			}
-		}
-		return nil
-	}))
 }
 
 // Endpoint is where clients in this process reach the member.

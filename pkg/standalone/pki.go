@@ -99,7 +99,7 @@ func (p PKI) ensureCA() (*x509.Certificate, crypto.Signer, error) {
 
 func (p PKI) ensureLeaf(name string, template, ca *x509.Certificate, caKey crypto.Signer) error {
 	old, _, err := p.load(name)
-	if err == nil && stillGood(old, template) {
+	if err == nil && old.CheckSignatureFrom(ca) == nil && stillGood(old, template) {
 		return nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
