@@ -2,17 +2,13 @@ package apiserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
@@ -22,7 +18,6 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/klog/v2"
 )
 
 const admissionGroup = "admissionregistration.k8s.io"
@@ -112,36 +107,16 @@ func HubRights(plugins []string, fairness bool) []HubRight {
 
 // hubAccess asks the hub, while the server is not ready, whether it is allowed what it needs.
 type hubAccess struct {
+	pending
 	right HubRight
-	mu    sync.Mutex
-	err   error
-}
-
-// Name implements healthz.HealthChecker. It names the resource, since a health check tells its reason to nobody without rights.
-func (a *hubAccess) Name() string { return a.right.name() }
-
-// Check implements healthz.HealthChecker.
-func (a *hubAccess) Check(*http.Request) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.err
 }
 
 // recheck is how often a missing right is asked for again.
 const recheck = 2 * time.Second
 
-// watch asks until everything is allowed, and logs each change of the answer once.
+// watch asks until everything is allowed.
 func (a *hubAccess) watch(ctx context.Context, hub kubernetes.Interface) {
-	_ = wait.PollUntilContextCancel(ctx, recheck, true, func(ctx context.Context) (bool, error) {
-		err := a.ask(ctx, hub)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if err != nil && (a.err == nil || a.err.Error() != err.Error()) {
-			klog.ErrorS(err, "The hub does not let this server do what it needs; it is not ready until the right is granted")
-		}
-		a.err = err
-		return err == nil, nil
-	})
+	a.poll(ctx, recheck, func(ctx context.Context) error { return a.ask(ctx, hub) })
 }
 
 func (a *hubAccess) ask(ctx context.Context, hub kubernetes.Interface) error {
@@ -165,15 +140,12 @@ func (a *hubAccess) ask(ctx context.Context, hub kubernetes.Interface) error {
 	return nil
 }
 
-// errNotAsked is the answer of a check before the hub was asked for the first time.
-var errNotAsked = errors.New("the hub was not asked yet")
-
 // AddHubAccessChecks makes readiness of the server depend on its rights on the hub, one check a resource.
 func AddHubAccessChecks(server *genericapiserver.GenericAPIServer, hub kubernetes.Interface, rights []HubRight) error {
 	var checks []healthz.HealthChecker
 	var accesses []*hubAccess
 	for _, right := range rights {
-		access := &hubAccess{right: right, err: errNotAsked}
+		access := &hubAccess{pending: newPending(right.name()), right: right}
 		accesses, checks = append(accesses, access), append(checks, access)
 	}
 	if err := server.AddReadyzChecks(checks...); err != nil {

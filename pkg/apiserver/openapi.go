@@ -13,20 +13,23 @@ import (
 )
 
 // openAPIDefinitions are the generated ones, but for what the generator cannot say: that an extension holds fields which the schema
-// does not name. Server-side apply then lets several managers own parts of one extension, as for a custom resource.
+// does not name, so that server-side apply lets several managers own parts of one extension, as for a custom resource; and that the
+// text of a time is one.
 func openAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	definitions := generatedopenapi.GetOpenAPIDefinitions(ref)
 	for name, definition := range definitions {
-		extension, ok := definition.Schema.Properties["extension"]
-		if !ok || !strings.HasSuffix(name, ".NamedExtension") {
-			continue
+		properties := definition.Schema.Properties
+		if extension, ok := properties["extension"]; ok && strings.HasSuffix(name, ".NamedExtension") {
+			open := spec.MapProperty(nil)
+			open.AdditionalProperties = nil
+			open.Description = extension.Description
+			open.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+			properties["extension"] = *open
 		}
-		open := spec.MapProperty(nil)
-		open.AdditionalProperties = nil
-		open.Description = extension.Description
-		open.AddExtension("x-kubernetes-preserve-unknown-fields", true)
-		definition.Schema.Properties["extension"] = *open
-		definitions[name] = definition
+		if observed, ok := properties["lastObservedTime"]; ok && strings.HasSuffix(name, ".Property") {
+			observed.Format = "date-time"
+			properties["lastObservedTime"] = observed
+		}
 	}
 	return definitions
 }

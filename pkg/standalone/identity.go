@@ -9,7 +9,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/request/anonymous"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/authorization/path"
 	authzunion "k8s.io/apiserver/pkg/authorization/union"
@@ -42,7 +41,7 @@ func ApplyIdentity(pki PKI, c *genericapiserver.Config) error {
 		return err
 	}
 	c.Authorization.Authorizer, err = authzunion.New(
-		authzunion.NamedAuthorizer{AuthorizerName: "administrator", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
+		authzunion.NamedAuthorizer{AuthorizerName: "administrator", Authorizer: authorizerfactory.NewPrivilegedGroups(adminGroup)},
 		authzunion.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
 	)
 	return err

@@ -26,6 +26,8 @@ import (
 const (
 	contextName = "binnacle"
 	adminName   = "binnacle-admin"
+	// adminGroup may do everything. It is not system:masters, which the generic server also exempts from the in-flight limits.
+	adminGroup = "binnacle-administrators"
 )
 
 // leafLifetime is how long a certificate is valid. A start in its last third makes new ones from the same CA, so that clients with the
@@ -69,9 +71,8 @@ func EnsurePKI(dir string, hosts []string) (PKI, error) {
 			server.DNSNames = append(server.DNSNames, host)
 		}
 	}
-	// system:masters is the group to which the generic server, too, grants everything.
 	admin := &x509.Certificate{
-		Subject:     pkix.Name{CommonName: adminName, Organization: []string{"system:masters"}},
+		Subject:     pkix.Name{CommonName: adminName, Organization: []string{adminGroup}},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	for name, template := range map[string]*x509.Certificate{"server": server, "admin": admin} {

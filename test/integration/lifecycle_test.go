@@ -214,8 +214,10 @@ func writeUntilKilled(t *testing.T, s *framework.Server, round int) map[string]s
 func TestDamagedData(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, data string){
 		"database": func(t *testing.T, data string) { overwrite(t, filepath.Join(data, "etcd/data/member/snap/db")) },
-		"log":      func(t *testing.T, data string) { overwrite(t, only(t, filepath.Join(data, "etcd/data/member/wal/*.wal"))) },
-		"CA":       func(t *testing.T, data string) { overwrite(t, filepath.Join(data, "pki/ca.key")) },
+		"log": func(t *testing.T, data string) {
+			overwrite(t, only(t, filepath.Join(data, "etcd/data/member/wal/*.wal")))
+		},
+		"CA": func(t *testing.T, data string) { overwrite(t, filepath.Join(data, "pki/ca.key")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -103,8 +103,20 @@ func (o *Options) newAggregated() (*genericapiserver.GenericAPIServer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.looksUpHubIdentity() {
+		if err := apiserver.AddHubIdentityCheck(server, hub, c.SecureServing.ClientCA.CurrentCABundleContent); err != nil {
+			return nil, err
+		}
+	}
 	rights := apiserver.HubRights(o.enabledPlugins(), o.Recommended.Features.EnablePriorityAndFairness)
 	return server, apiserver.AddHubAccessChecks(server, hub, rights)
+}
+
+// looksUpHubIdentity says whether the server learns from the hub whom to trust, and not from files.
+func (o *Options) looksUpHubIdentity() bool {
+	authentication := o.Recommended.Authentication
+	return !authentication.SkipInClusterLookup && !authentication.TolerateInClusterLookupFailure &&
+		authentication.ClientCert.ClientCA == "" && authentication.RequestHeader.ClientCAFile == ""
 }
 
 // hubClient is the server's own identity on the hub.
