@@ -47,7 +47,7 @@ func DefaultResources() *serverstorage.ResourceConfig {
 
 // New returns a server with every enabled resource installed.
 func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
-	schemas := resolver.NewDefinitionsSchemaResolver(openAPIDefinitions, Scheme)
+	schemas := bodycheck.Cached(resolver.NewDefinitionsSchemaResolver(openAPIDefinitions, Scheme))
 	likeCustomResources := c.Features.Enabled(features.CustomResourceErrors)
 	build := c.Generic.BuildHandlerChainFunc
 	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {

@@ -327,3 +327,27 @@ func anonymous(t *testing.T, s *framework.Server, path string) int {
 	resp.Body.Close()
 	return resp.StatusCode
 }
+
+// TestAggregatedStop stops a server of a hub with open watches, in less than 5 s.
+func TestAggregatedStop(t *testing.T) {
+	s, err := hub.StartReplica(t.Context(), framework.ServerOptions{Name: "stopped"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCaller(t, s.ConfigFor("admin", framework.AdminGroup), ours, newNamespace(t), "v1alpha2")
+	c.must(post("clusterprofiles", profileNamed("a", managed)))
+	watches := openWatches(t, c, 50)
+	stopping := time.Now()
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(stopping)
+	t.Logf("stopped in %s", took.Round(time.Millisecond))
+	if took > 5*time.Second {
+		t.Errorf("stopping took %s", took)
+	}
+	for _, events := range watches {
+		for range events { // The server has ended each watch.
+		}
+	}
+}

@@ -2,8 +2,9 @@
 // reads what kube-apiserver says for a custom resource of the same schema: 422 with the path of each field.
 //
 // The Go decoder refuses a number where text belongs, or text that is not base64, with 400 and no path; and it gives a required field
-// that was left out the zero value, as if it had been sent empty. Only then, so at no cost to a sound body, the body is validated
-// against the published OpenAPI schema, by the validator that serves custom resources.
+// that was left out the zero value, as if it had been sent empty. Only then, so at no cost to most sound bodies, the body is held
+// against the published OpenAPI schema: a refused one by the validator that serves custom resources, one that may lack a required field
+// by a walk along the schema.
 //
 // It may import apimachinery, apiserver, apiextensions-apiserver's validation and pkg/apis only.
 package bodycheck
@@ -82,27 +83,40 @@ func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into ru
 	return checkable, known, nil
 }
 
+// check looks for what a body of sound types may lack.
 func (d *decoder) check(data []byte, gvk *schema.GroupVersionKind) field.ErrorList {
 	body, _ := parse(data, gvk)
-	return d.validate(body, gvk)
+	content, published := d.content(body, gvk)
+	if published == nil {
+		return nil
+	}
+	return walker{complete: true}.check(content, published)
 }
 
-// validate checks all of a body but its metadata, which the Go decoder judges as it does for every kind.
+// validate looks for everything that is wrong with a body that could not be decoded.
 func (d *decoder) validate(body map[string]any, gvk *schema.GroupVersionKind) field.ErrorList {
-	if body == nil || gvk == nil {
+	content, published := d.content(body, gvk)
+	if published == nil {
 		return nil
+	}
+	if found := validation.ValidateCustomResource(nil, dropNulls(content), validation.NewSchemaValidatorFromOpenAPI(withoutMetadata(published))); len(found) > 0 {
+		return found
+	}
+	return walker{complete: true}.check(content, published)
+}
+
+// content returns what of a body is checked, which is all but its metadata, which the Go decoder judges as it does for every kind; and
+// the schema, nil where there is nothing to check it by.
+func (d *decoder) content(body map[string]any, gvk *schema.GroupVersionKind) (map[string]any, *spec.Schema) {
+	if body == nil || gvk == nil {
+		return nil, nil
 	}
 	published, err := d.schemas.ResolveSchema(*gvk)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	content := dropNulls(body).(map[string]any)
-	delete(content, "metadata")
-	found := validation.ValidateCustomResource(nil, content, validation.NewSchemaValidatorFromOpenAPI(structural(published)))
-	if len(found) == 0 {
-		found = formats(nil, content, published)
-	}
-	return found
+	delete(body, "metadata")
+	return body, published
 }
 
 // parse reads JSON or YAML into a map, and tells its kind; nil for anything else, protobuf among it.
@@ -110,13 +124,13 @@ func parse(data []byte, defaults *schema.GroupVersionKind) (map[string]any, *sch
 	if bytes.HasPrefix(data, []byte("k8s\x00")) {
 		return nil, nil
 	}
-	asJSON, err := yaml.YAMLToJSON(data)
-	if err != nil {
-		return nil, nil
-	}
 	body := map[string]any{}
-	if err := json.Unmarshal(asJSON, &body); err != nil {
-		return nil, nil
+	// Not all JSON is YAML: a character beyond the first plane, in escapes, is none.
+	if json.Unmarshal(data, &body) != nil {
+		asJSON, err := yaml.YAMLToJSON(data)
+		if err != nil || json.Unmarshal(asJSON, &body) != nil {
+			return nil, nil
+		}
 	}
 	gvk := schema.GroupVersionKind{}
 	if defaults != nil {
@@ -174,8 +188,8 @@ func dropNulls(value any) any {
 	return value
 }
 
-// structural returns a schema without the metadata, which is checked elsewhere.
-func structural(published *spec.Schema) *spec.Schema {
+// withoutMetadata returns a schema without the metadata, which is checked elsewhere.
+func withoutMetadata(published *spec.Schema) *spec.Schema {
 	trimmed := *published
 	trimmed.Properties = make(map[string]spec.Schema, len(published.Properties))
 	for name, property := range published.Properties {
