@@ -62,7 +62,8 @@ func (s *Server) start(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkDatabase(datadir.ToBackendFileName(config.Dir)); err != nil {
+	database := datadir.ToBackendFileName(config.Dir)
+	if err := errors.Join(checkLog(database, datadir.ToWALDir(config.Dir)), checkDatabase(database)); err != nil {
 		return explain(err)
 	}
 	if s.etcd, err = startEtcd(config); err != nil {

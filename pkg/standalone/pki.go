@@ -84,14 +84,19 @@ func EnsurePKI(dir string, hosts []string) (PKI, error) {
 }
 
 func (p PKI) ensureCA() (*x509.Certificate, crypto.Signer, error) {
-	if ca, key, err := p.load("ca"); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return ca, key, err
+	ca, signer, err := p.load("ca")
+	if err == nil {
+		return ca, signer, nil
+	}
+	// A key without a certificate is what a start leaves that was cut short; a certificate means that clients may trust it.
+	if _, statErr := os.Stat(p.path("ca.crt")); !errors.Is(statErr, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%w; restore it, or remove ca.crt for a new CA, which clients with an old kubeconfig will not trust", err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
-	ca, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "binnacle-standalone"}, key)
+	ca, err = cert.NewSelfSignedCACert(cert.Config{CommonName: "binnacle-standalone"}, key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,8 +132,11 @@ func (p PKI) ensureLeaf(name string, template, ca *x509.Certificate, caKey crypt
 	return p.save(name, leaf, key)
 }
 
-// stillGood says whether a certificate covers what is wanted, and has more than a third of its life before it.
+// stillGood says whether a certificate names whom and covers what is wanted, and has more than a third of its life before it.
 func stillGood(old, wanted *x509.Certificate) bool {
+	if old.Subject.String() != wanted.Subject.String() {
+		return false
+	}
 	for _, name := range wanted.DNSNames {
 		if old.VerifyHostname(name) != nil {
 			return false

@@ -155,7 +155,12 @@ func (o *Options) Complete() error {
 func (o *Options) refuseHubFlags() error {
 	var without []string
 	for _, group := range hubOnly {
-		o.flags.FlagSet(group).Visit(func(f *pflag.Flag) { without = append(without, "--"+f.Name) })
+		// Visit would see nothing: the flags are parsed as those of the command, which shares them.
+		o.flags.FlagSet(group).VisitAll(func(f *pflag.Flag) {
+			if f.Changed {
+				without = append(without, "--"+f.Name)
+			}
+		})
 	}
 	if f := o.flags.FlagSet("features").Lookup("enable-priority-and-fairness"); f.Changed && f.Value.String() == "true" {
 		without = append(without, "--"+f.Name)

@@ -45,6 +45,8 @@ func TestCheckApply(t *testing.T) {
 		{"what an extension holds is free", head + "status: {accessProviders: [{name: a, cluster: {extensions: [{name: e, extension: {lastTransitionTime: x}}]}}]}\n",
 			"ClusterProfile", nil},
 		{"nulls", head + "status: {conditions: null, accessProviders: [{cluster: {certificate-authority-data: null}}]}\n", "ClusterProfile", nil},
+		{"what is required may be in what is merged with", head + "status: {properties: [{name: a}], accessProviders: [{cluster: {}}]}\n", "ClusterProfile", nil},
+		{"empty text is for the rules", head + "status: {properties: [{name: a, value: ''}]}\n", "ClusterProfile", nil},
 		{"no object", "- a\n", "", nil},
 		{"no YAML", "{", "", nil},
 		{"another group", "apiVersion: example.com/v1\nkind: ClusterProfile\n", "", nil},

@@ -20,7 +20,7 @@ func (s *Store) explain(err error, obj runtime.Object) error {
 	if err == nil || !containsAny(err.Error(), tooLarge) {
 		return err
 	}
-	size := "more"
+	size := "too large"
 	if sized, ok := s.stored(obj); ok {
 		size = fmt.Sprintf("%d bytes", sized)
 	}

@@ -141,14 +141,9 @@ type Property struct {
 	LastObservedTime *Timestamp `json:"lastObservedTime,omitempty" protobuf:"bytes,3,opt,name=lastObservedTime,casttype=Timestamp"`
 }
 
-// Timestamp is an RFC 3339 date and time. It is kept as it was written, fractions of a second and offset included.
+// Timestamp is an RFC 3339 date and time. It is kept as it was written, fractions of a second and offset included. The published schema
+// gives it the format date-time (pkg/apiserver).
 type Timestamp string
-
-// OpenAPISchemaType is what the published schema says a Timestamp is.
-func (Timestamp) OpenAPISchemaType() []string { return []string{"string"} }
-
-// OpenAPISchemaFormat is the format that the published schema gives a Timestamp.
-func (Timestamp) OpenAPISchemaFormat() string { return "date-time" }
 
 // AccessProvider is one way to connect to the cluster.
 type AccessProvider struct {
