@@ -1,15 +1,65 @@
 # Everything that people and CI run. `make help` lists the targets.
 SHELL := /usr/bin/env bash
+.DEFAULT_GOAL := help
 export CGO_ENABLED ?= 0
 COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
-KUBE_VERSION := $(shell go list -m -f '{{.Version}}' k8s.io/apiserver 2>/dev/null | sed 's/^v0/v1/')
-KUBE_MINOR := $(word 2,$(subst ., ,$(KUBE_VERSION)))
+KUBE_VERSION = $(shell go list -m -f '{{.Version}}' k8s.io/apiserver 2>/dev/null | sed 's/^v0/v1/')
+KUBE_MINOR = $(word 2,$(subst ., ,$(KUBE_VERSION)))
 # Unstamped, /version says v0.0.0-master+$Format:%H$, which clients cannot parse.
-LDFLAGS := -s -w \
+LDFLAGS = -s -w \
   -X github.com/binnacle-dev/binnacle/pkg/version.Commit=$(COMMIT) \
   -X k8s.io/component-base/version.gitVersion=$(KUBE_VERSION) \
   -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(KUBE_MINOR)
 
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
 .PHONY: build
 build: ## Build bin/binnacle-apiserver.
-	go build -ldflags "$(LDFLAGS)" -o bin/binnacle-apiserver ./cmd/apiserver
+	go build -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/binnacle-apiserver ./cmd/apiserver
+
+.PHONY: run
+run: build ## Run a standalone server with the sample fleet until Ctrl-C; its data is in _output/run. RUN_FLAGS="-port 8443" passes flags.
+	@go build -o _output/tools/run ./hack/run && exec _output/tools/run $(RUN_FLAGS)
+
+.PHONY: hub
+hub: build ## Start a hub on this machine with Binnacle and the sample fleet on it; the first time builds Kubernetes, which takes minutes.
+	go run ./hack/hub up $(HUB_FLAGS)
+
+.PHONY: hub-down
+hub-down: ## Stop what make hub started; its data stays in .hub. HUB_FLAGS=-wipe removes it.
+	go run ./hack/hub down $(HUB_FLAGS)
+
+.PHONY: test
+test: ## Run all tests and checks: vet, lint, unit, integration, docs, codegen.
+	@hack/test.sh
+
+.PHONY: test-unit
+test-unit: ## Run the tests that start no process.
+	@hack/test.sh unit
+
+.PHONY: test-integration
+test-integration: ## Run the tests that start servers and hubs.
+	@hack/test.sh integration
+
+.PHONY: race
+race: ## Run the tests of pkg and cmd under the race detector; needs a C compiler.
+	CGO_ENABLED=1 go test -race -timeout 20m ./pkg/... ./cmd/...
+
+.PHONY: generate
+generate: ## Write all generated code and docs.
+	hack/update-codegen.sh
+	go run ./hack/docs
+
+.PHONY: verify
+verify: ## Check that generated code and docs are up to date.
+	@hack/test.sh docs codegen
+
+.PHONY: lint
+lint: ## Run go vet, gofmt, staticcheck, and shellcheck where it is installed.
+	@hack/test.sh vet lint
+
+.PHONY: clean
+clean: ## Remove what was built here, and the data of make run; stops nothing, and leaves the hub and the cache of its binaries alone.
+	rm -rf bin _output
