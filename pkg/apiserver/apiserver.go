@@ -45,6 +45,15 @@ func DefaultResources() *serverstorage.ResourceConfig {
 	return resources
 }
 
+// APIServiceNames are the names of the APIServices under which a hub sends us requests.
+func APIServiceNames() []string {
+	var names []string
+	for _, gv := range multiclusterrest.Versions {
+		names = append(names, gv.Version+"."+gv.Group)
+	}
+	return names
+}
+
 // New returns a server with every enabled resource installed.
 func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 	schemas := bodycheck.Cached(resolver.NewDefinitionsSchemaResolver(openAPIDefinitions, Scheme))

@@ -53,8 +53,7 @@ func (s *Server) start(ctx context.Context, dir string) error {
 		return err
 	}
 	s.lock = lock
-	// A socket path has at most 107 bytes, fewer than many data directories have; so the sockets have a folder of their own.
-	if s.run, err = os.MkdirTemp("", "binnacle-etcd-"); err != nil {
+	if s.run, err = socketFolder(dir); err != nil {
 		return err
 	}
 	failed := make(chan error, 1)
@@ -83,11 +82,32 @@ func (s *Server) start(ctx context.Context, dir string) error {
 	}
 }
 
+// maxSocketPath is how long the path of a unix socket may be (unix(7), sun_path less its final zero).
+const maxSocketPath = 107
+
+// socketFolder returns an empty folder for the sockets: in dir, where one left by a process that was killed is cleared, or in the
+// system's folder for temporary files where the path would be too long.
+func socketFolder(dir string) (string, error) {
+	run, err := filepath.Abs(filepath.Join(dir, "run"))
+	if err != nil {
+		return "", err
+	}
+	if len(filepath.Join(run, clientSocket)) > maxSocketPath {
+		return os.MkdirTemp("", "binnacle-etcd-")
+	}
+	if err := os.RemoveAll(run); err != nil {
+		return "", err
+	}
+	return run, os.Mkdir(run, 0o700)
+}
+
+const clientSocket, peerSocket = "client.sock", "peer.sock"
+
 func configuration(data, run string, failed chan<- error) (*embed.Config, error) {
 	config := embed.NewConfig()
 	config.Dir = data
-	client := url.URL{Scheme: "unix", Path: filepath.Join(run, "client.sock")}
-	peer := url.URL{Scheme: "unix", Path: filepath.Join(run, "peer.sock")}
+	client := url.URL{Scheme: "unix", Path: filepath.Join(run, clientSocket)}
+	peer := url.URL{Scheme: "unix", Path: filepath.Join(run, peerSocket)}
 	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	config.InitialCluster = config.InitialClusterFromName(config.Name)

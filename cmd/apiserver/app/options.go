@@ -29,6 +29,8 @@ const (
 	embedded = "embedded"
 	// defaultPort is none of kube-apiserver's, which often runs on the same machine.
 	defaultPort = 7443
+	// defaultService is the one of artifacts/registration.
+	defaultService = "binnacle-system/binnacle-apiserver"
 	// defaultDataDir is where a service keeps its state (Filesystem Hierarchy Standard, /var/lib).
 	defaultDataDir = "/var/lib/binnacle"
 )
@@ -48,6 +50,10 @@ type Options struct {
 	Standalone bool
 	// DataDir holds what this server keeps on this machine: the embedded etcd, certificates, the kubeconfig.
 	DataDir string
+	// ServingCertSecret is the Secret, as namespace/name, in which the replicas keep a serving certificate that they make themselves.
+	ServingCertSecret string
+	// Service is the Service, as namespace/name, under which the hub reaches the replicas.
+	Service string
 
 	registry basecompatibility.ComponentGlobalsRegistry
 	features featuregate.FeatureGate
@@ -72,6 +78,7 @@ func NewOptions(registry basecompatibility.ComponentGlobalsRegistry) (*Options, 
 		Enablement:  genericoptions.NewAPIEnablementOptions(),
 		Logs:        logsapi.NewLoggingConfiguration(),
 		DataDir:     defaultDataDir,
+		Service:     defaultService,
 		registry:    registry,
 		features:    gates,
 	}
@@ -97,6 +104,11 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 		"Serve without a hub: own certificates, one administrator (DATA-DIR/kubeconfig), every namespace name accepted, no policies of a hub.")
 	own.StringVar(&o.DataDir, "data-dir", o.DataDir, ""+
 		"Folder for what this server keeps on this machine: the embedded etcd, generated certificates, the standalone kubeconfig. One process may use it.")
+	managed := o.flags.FlagSet("managed certificate")
+	managed.StringVar(&o.ServingCertSecret, "serving-cert-secret", o.ServingCertSecret, ""+
+		"Secret on the hub, as NAMESPACE/NAME, in which all replicas keep one serving certificate that they make and renew themselves. Its CA is written into the caBundle of our APIServices. Instead of --tls-cert-file.")
+	managed.StringVar(&o.Service, "service", o.Service, ""+
+		"Service, as NAMESPACE/NAME, under which the hub reaches this server: the name in the certificate of --serving-cert-secret.")
 	r := o.Recommended
 	o.Run.AddUniversalFlags(o.flags.FlagSet("generic"))
 	r.Etcd.AddFlags(o.flags.FlagSet("etcd"))
@@ -117,7 +129,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 }
 
 // hubOnly are the groups of flags that mean nothing without a hub.
-var hubOnly = []string{"authentication", "authorization", "hub", "admission"}
+var hubOnly = []string{"managed certificate", "authentication", "authorization", "hub", "admission"}
 
 // Complete fills in what follows from what was said.
 func (o *Options) Complete() error {
@@ -184,7 +196,23 @@ func (o *Options) Validate() error {
 			errs = append(errs, errors.New("--etcd-servers: embedded stands alone, it cannot be one of several servers"))
 		}
 	}
-	return utilerrors.NewAggregate(errs)
+	return utilerrors.NewAggregate(append(errs, o.validateManagedCert()...))
+}
+
+func (o *Options) validateManagedCert() []error {
+	if o.ServingCertSecret == "" {
+		return nil
+	}
+	var errs []error
+	if pair := o.Recommended.SecureServing.ServerCert.CertKey; pair.CertFile != "" || pair.KeyFile != "" {
+		errs = append(errs, errors.New("--serving-cert-secret and --tls-cert-file each name the serving certificate: give one of them"))
+	}
+	for flag, value := range map[string]string{"--serving-cert-secret": o.ServingCertSecret, "--service": o.Service} {
+		if namespace, name, ok := strings.Cut(value, "/"); !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+			errs = append(errs, fmt.Errorf("%s: %q is not of the form NAMESPACE/NAME", flag, value))
+		}
+	}
+	return errs
 }
 
 // embedded says whether etcd runs inside this process.

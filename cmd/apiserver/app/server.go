@@ -84,7 +84,7 @@ func (o *Options) run(ctx context.Context) error {
 	if o.Standalone {
 		newServer = o.newStandalone
 	}
-	server, err := newServer()
+	server, err := newServer(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -13,8 +15,11 @@ import (
 	"k8s.io/client-go/rest"
 	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/klog/v2"
+	apiregistration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/binnacle-dev/binnacle/pkg/apiserver"
+	"github.com/binnacle-dev/binnacle/pkg/servingcert"
 	"github.com/binnacle-dev/binnacle/pkg/standalone"
 )
 
@@ -40,7 +45,7 @@ func (o *Options) newConfig() (*genericapiserver.RecommendedConfig, error) {
 }
 
 // newStandalone returns a server that is its own authority.
-func (o *Options) newStandalone() (*genericapiserver.GenericAPIServer, error) {
+func (o *Options) newStandalone(context.Context) (*genericapiserver.GenericAPIServer, error) {
 	serving := o.Recommended.SecureServing
 	host := o.standaloneHost()
 	pki, err := standalone.EnsurePKI(o.pkiDir(), []string{host})
@@ -82,13 +87,12 @@ func (o *Options) standaloneHost() string {
 }
 
 // newAggregated returns a server of a hub, under whose identities, rights and policies it serves.
-func (o *Options) newAggregated() (*genericapiserver.GenericAPIServer, error) {
-	loopback := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	if err := o.Recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, loopback); err != nil {
-		return nil, fmt.Errorf("cannot make a serving certificate: %w", err)
-	}
-	hub, err := o.hubClient()
+func (o *Options) newAggregated(ctx context.Context) (*genericapiserver.GenericAPIServer, error) {
+	config, hub, err := o.hubClient()
 	if err != nil {
+		return nil, err
+	}
+	if err := o.applyServingCert(ctx, config, hub); err != nil {
 		return nil, err
 	}
 	if err := o.goWithout(hub); err != nil {
@@ -120,15 +124,45 @@ func (o *Options) looksUpHubIdentity() bool {
 }
 
 // hubClient is the server's own identity on the hub.
-func (o *Options) hubClient() (kubernetes.Interface, error) {
+func (o *Options) hubClient() (*rest.Config, kubernetes.Interface, error) {
 	c := &genericapiserver.RecommendedConfig{}
 	if err := o.Recommended.CoreAPI.ApplyTo(c); err != nil {
-		return nil, fmt.Errorf("cannot reach a hub (--kubeconfig names it; --standalone serves without one): %w", err)
+		return nil, nil, fmt.Errorf("cannot reach a hub (--kubeconfig names it; --standalone serves without one): %w", err)
 	}
 	// It asks a dozen questions at start, which the default of five a second would stretch.
 	config := rest.CopyConfig(c.ClientConfig)
 	config.QPS, config.Burst = 50, 100
-	return kubernetes.NewForConfig(config)
+	client, err := kubernetes.NewForConfig(config)
+	return config, client, err
+}
+
+// applyServingCert makes the certificate that replicas share, or one of this process where none was named at all.
+func (o *Options) applyServingCert(ctx context.Context, config *rest.Config, hub kubernetes.Interface) error {
+	serving := o.Recommended.SecureServing
+	if o.ServingCertSecret == "" {
+		loopback := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+		if err := serving.MaybeDefaultWithSelfSignedCerts("localhost", nil, loopback); err != nil {
+			return fmt.Errorf("cannot make a serving certificate: %w", err)
+		}
+		return nil
+	}
+	registration, err := apiregistration.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	secretNamespace, secret, _ := strings.Cut(o.ServingCertSecret, "/")
+	serviceNamespace, service, _ := strings.Cut(o.Service, "/")
+	manager := &servingcert.Manager{Config: servingcert.Config{
+		Namespace: secretNamespace, Secret: secret,
+		Hosts:       servingcert.ServiceHosts(serviceNamespace, service),
+		APIServices: apiserver.APIServiceNames(),
+		Client:      hub, Registration: registration, Clock: clock.RealClock{},
+	}}
+	if err := manager.RunOnce(ctx); err != nil {
+		return err
+	}
+	serving.ServerCert.GeneratedCert = manager
+	return nil
 }
 
 // goWithout disables the admission plugins whose kinds the hub is too old to have.

@@ -108,11 +108,11 @@ func TestPluginsFollowTheHub(t *testing.T) {
 
 func TestHubIsNamedWhereItCannotBeReached(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	_, err := complete(t).hubClient()
+	_, _, err := complete(t).hubClient()
 	if err == nil || !strings.Contains(err.Error(), "--kubeconfig") || !strings.Contains(err.Error(), "--standalone") {
 		t.Errorf("error %v does not say what to do", err)
 	}
-	if _, err := complete(t, "--kubeconfig=/nonexistent").hubClient(); err == nil || !strings.Contains(err.Error(), "/nonexistent") {
+	if _, _, err := complete(t, "--kubeconfig=/nonexistent").hubClient(); err == nil || !strings.Contains(err.Error(), "/nonexistent") {
 		t.Errorf("error %v does not name the file", err)
 	}
 }
