@@ -18,11 +18,13 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	upstreamv1alpha1 "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
 	upstream "sigs.k8s.io/cluster-inventory-api/client/clientset/versioned"
 	upstreaminformers "sigs.k8s.io/cluster-inventory-api/client/informers/externalversions"
 	crcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha2"
@@ -186,6 +188,7 @@ func TestInformers(t *testing.T) {
 func TestControllerRuntimeCache(t *testing.T) {
 	namespace := newNamespace(t)
 	c := newCaller(t, hub.AdminConfig(), ours, namespace, "v1alpha1")
+	crlog.SetLogger(klog.NewKlogr()) // Without one it complains with a stack.
 	scheme := runtime.NewScheme()
 	if err := upstreamv1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

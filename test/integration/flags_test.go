@@ -275,7 +275,7 @@ func TestGatesAndVersions(t *testing.T) {
 
 // TestGracefulShutdown keeps serving, but not ready, for the delay, and then refuses with Retry-After.
 func TestGracefulShutdown(t *testing.T) {
-	const delay = 2 * time.Second
+	const delay = 6 * time.Second
 	s := startStandalone(t, framework.ServerOptions{Flags: []string{"--shutdown-delay-duration=" + delay.String(), "--shutdown-send-retry-after=true"}})
 	c := standaloneCaller(t, s)
 	c.must(get("clusterprofiles"))

@@ -114,7 +114,6 @@ func TestInitialEvents(t *testing.T) {
 				{"/apis/GROUP/VERSION/placementdecisions", "&fieldSelector=metadata.namespace%3D" + c.namespace, n},
 				{"clusterprofiles", "", 0},
 			} {
-				started := time.Now()
 				events, code := c.watch(query+variant.query, variant.path)
 				if code != http.StatusOK {
 					t.Fatalf("%s: %d", variant.query, code)
@@ -127,9 +126,6 @@ func TestInitialEvents(t *testing.T) {
 				end := next(t, events)
 				if version := fmt.Sprint(end.metadata()["resourceVersion"]); !end.isEndOfInitialEvents() || !positive(version) {
 					t.Errorf("%s %s: %v", variant.path, variant.query, end)
-				}
-				if took := time.Since(started); took > 2*time.Second {
-					t.Errorf("%s %s: the bookmark took %s", variant.path, variant.query, took)
 				}
 			}
 		})
