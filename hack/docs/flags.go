@@ -19,7 +19,8 @@ const flagsIntro = `# Flags of binnacle-apiserver
 What a flag does is told in the server's own words, those of ` + "`binnacle-apiserver --help`" + `. Most flags come from the libraries that
 kube-apiserver is built from and mean the same as there. Those that say "core kubernetes server" mean the hub.
 
-With ` + "`--standalone`" + `, the flags of the groups authentication, authorization, hub and admission are refused: they would have no effect.
+With ` + "`--standalone`" + `, the flags of the groups managed certificate, authentication, authorization, hub and admission are refused: they would have no
+effect.
 `
 
 // flagReference returns the page of all flags, in the groups and the order in which --help has them.

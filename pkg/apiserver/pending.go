@@ -34,15 +34,24 @@ func (p *pending) Check(*http.Request) error {
 	return p.err
 }
 
-// poll asks until there is no error, and logs each new error once.
+// patience is how long an error may last before it is logged: most are over before anybody could do something about them.
+const patience = 3 * time.Second
+
+// poll asks until there is no error, and logs each error once that lasts.
 func (p *pending) poll(ctx context.Context, interval time.Duration, ask func(context.Context) error) {
+	var since time.Time
+	logged := false
 	// The only error is the end of the context, at shutdown.
 	_ = wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
 		err := ask(ctx)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if err != nil && p.err.Error() != err.Error() {
+			since, logged = time.Now(), false
+		}
+		if err != nil && !logged && time.Since(since) > patience {
 			klog.ErrorS(err, "Not ready", "check", p.name)
+			logged = true
 		}
 		p.err = err
 		return err == nil, nil

@@ -39,6 +39,7 @@ var arrows = []arrow{
 	{"pkg/generated", []string{"pkg/apis"}},
 	{"pkg/apis", nil},
 	{"pkg/embeddedetcd", nil},
+	{"pkg/servingcert", nil},
 	{"pkg/features", nil},
 	{"pkg/version", nil},
 }

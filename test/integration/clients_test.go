@@ -214,13 +214,19 @@ func TestControllerRuntimeCache(t *testing.T) {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, met func() bool) {
 	t.Helper()
-	deadline := time.After(requestTimeout)
+	within(t, requestTimeout, what, met)
+}
+
+// within waits for a condition for some time.
+func within(t *testing.T, limit time.Duration, what string, met func() bool) {
+	t.Helper()
+	deadline := time.After(limit)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !met() {
 		select {
 		case <-deadline:
-			t.Fatalf("%s: still not so after %s", what, requestTimeout)
+			t.Fatalf("%s: still not so after %s", what, limit)
 		case <-tick.C:
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -308,15 +307,8 @@ func TestServingFlags(t *testing.T) {
 	}
 	port := freePort(t)
 	// The administrator's kubeconfig trusts the server's own CA, which has not signed this certificate; so the process is run directly.
-	cmd := exec.CommandContext(t.Context(), binary(t), "--standalone", "--data-dir="+t.TempDir(), "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port),
+	runServer(t, "--standalone", "--data-dir="+t.TempDir(), "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port),
 		"--tls-cert-file="+certFile, "--tls-private-key-file="+keyFile, "--disable-http2-serving=true")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	})
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca.PEM())
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}

@@ -54,15 +54,8 @@ func testMissingRight(t *testing.T, client kubernetes.Interface, resource, group
 		t.Fatal(err)
 	}
 	port := freePort(t)
-	cmd := exec.CommandContext(t.Context(), binary(t), "--data-dir="+t.TempDir(), "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port),
+	runServer(t, "--data-dir="+t.TempDir(), "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port),
 		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	})
 	name := resource
 	if group != "" {
 		name += "." + group
@@ -85,6 +78,20 @@ func testMissingRight(t *testing.T, client kubernetes.Interface, resource, group
 	eventually(t, "ready", func() bool {
 		code, _ := readyz(t, port)
 		return code == http.StatusOK
+	})
+}
+
+// runServer starts a server whose certificate the framework does not know, and stops it after the test.
+func runServer(t *testing.T, flags ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary(t), flags...)
+	cmd.Stderr = t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
 	})
 }
 

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/binnacle-dev/binnacle/test/framework"
+)
+
+const namespace = "bench"
+
+// side is what is compared.
+type side struct {
+	name, group string
+	// serve puts the kinds on a hub.
+	serve func(context.Context, *bench) error
+}
+
+var (
+	customResources = side{"crd", "twin.binnacle.dev", serveCustomResources}
+	binnacle        = side{"binnacle", "multicluster.x-k8s.io", serveBinnacle}
+)
+
+// bench is one hub with one side on it.
+type bench struct {
+	side
+	options
+	hub *framework.Hub
+	// server is Binnacle's, nil on the other side.
+	server *framework.Server
+	// store holds the objects: the hub's etcd, or Binnacle's.
+	store *framework.Etcd
+}
+
+// ways are how clients reach the side: through the hub, and Binnacle directly as well.
+func (b *bench) ways() map[string]*rest.Config {
+	ways := map[string]*rest.Config{b.side.name: b.hub.AdminConfig()}
+	if b.server != nil {
+		ways[b.side.name+" direct"] = b.server.ConfigFor("admin", framework.AdminGroup)
+	}
+	return ways
+}
+
+// processes are those whose work counts, by name.
+func (b *bench) processes() map[string]*framework.Process {
+	all := map[string]*framework.Process{"kube-apiserver": b.hub.APIServer, "etcd": b.hub.Etcd.Process}
+	if b.server != nil {
+		all["binnacle-apiserver"], all["binnacle etcd"] = b.server.Process, b.store.Process
+	}
+	return all
+}
+
+func (s side) measure(ctx context.Context, o options) (_ []figures, err error) {
+	dir, err := os.MkdirTemp("", "binnacle-benchmark-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	hub, err := framework.StartHub(ctx, framework.HubOptions{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = hub.Stop() }()
+	b := &bench{side: s, options: o, hub: hub}
+	if err := s.serve(ctx, b); err != nil {
+		return nil, err
+	}
+	if b.server != nil {
+		defer func() { _ = b.store.Stop() }()
+	}
+	if _, err := kubernetes.NewForConfigOrDie(hub.AdminConfig()).CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	return b.run(ctx)
+}
+
+func serveCustomResources(ctx context.Context, b *bench) error {
+	root, err := framework.ModuleRoot()
+	if err != nil {
+		return err
+	}
+	crds := filepath.Join(root, "test", "integration", "testdata", "crds")
+	for _, args := range [][]string{{"apply", "-f", crds}, {"wait", "--for=condition=Established", "--timeout=30s", "-f", crds}} {
+		if _, _, err := b.hub.Kubectl(ctx, args...); err != nil {
+			return err
+		}
+	}
+	b.store = b.hub.Etcd
+	return nil
+}
+
+// serveBinnacle gives Binnacle an etcd outside of its process, with the settings of the hub's, so that the work of each is seen.
+func serveBinnacle(ctx context.Context, b *bench) (err error) {
+	if b.store, err = framework.StartEtcd(ctx, framework.EtcdOptions{Dir: filepath.Join(b.hub.Dir(), "store"), Name: "store"}); err != nil {
+		return err
+	}
+	if b.server, err = b.hub.StartBinnacle(ctx, framework.ServerOptions{Etcd: b.store}); err != nil {
+		return fmt.Errorf("%w (stopping: %v)", err, b.store.Stop())
+	}
+	return nil
+}
