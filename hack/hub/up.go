@@ -108,6 +108,6 @@ func printHowTo(o options, binDir string) {
   kubectl explain clusterprofile.status
   kubectl get cp -A --as=alice                   # forbidden: nobody has granted her anything
 
-Logs are in ` + filepath.Join(o.dir, "logs") + `. Stop with: go run ./hack/hub down
+Logs are in ` + filepath.Join(o.dir, "logs") + `. Stop with: go run ./hack/hub down -dir ` + o.dir + `
 `)
 }

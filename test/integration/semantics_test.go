@@ -157,6 +157,28 @@ func TestVersionsKeepEachOthersFields(t *testing.T) {
 	}
 }
 
+// TestRatcheting lets a client of v1alpha2 change what it means to, of an object that v1alpha1 let in and v1alpha2 would not, and refuses
+// it to add to that.
+func TestRatcheting(t *testing.T) {
+	namespace := newNamespace(t)
+	v1, v2 := newPair(t, namespace, "v1alpha1"), newPair(t, namespace, "v1alpha2")
+	v1.must(post("clusterprofiles", profileNamed("a", `,"spec":{"clusterManager":{"name":""}}`)))
+	v1.must(patchStatus("a", `{"accessProviders":[{"name":"","cluster":{"server":"","extensions":[{"name":"","extension":{}}]}}]}`))
+	v1.must(post("placementdecisions", decisionNamed("d", `,"decisions":[{"clusterProfileRef":{"name":""}}]`)))
+	for _, r := range []request{
+		patch("clusterprofiles/a", `{"metadata":{"labels":{"x":"y"}}}`),
+		patch("clusterprofiles/a", `{"spec":{"displayName":"A"}}`),
+		patchStatus("a", `{"version":{"kubernetes":"v1.37.2"}}`),
+		patchStatus("a", `{"properties":[{"name":"","value":"v"}]}`),
+		patch("placementdecisions/d", `{"metadata":{"labels":{"x":"y"}}}`),
+	} {
+		v2.agree(t, r.path+" "+r.body, r)
+	}
+	if a := v2.ours.do(patch("clusterprofiles/a", `{"spec":{"displayName":"B"}}`)); a.code != 200 {
+		t.Errorf("%s", a.raw)
+	}
+}
+
 // TestDeprecationWarning tells writers of the former field so, and only them.
 func TestDeprecationWarning(t *testing.T) {
 	c := newCaller(t, hub.AdminConfig(), ours, newNamespace(t), "v1alpha1")

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -15,6 +16,24 @@ import (
 type Malformed struct {
 	// Errors are the findings, never empty.
 	Errors field.ErrorList
+	// FindIn looks for the same in a stored object, as the client would see it. What it finds there too is not the fault of this write,
+	// which leaves it as it was; nil where nothing of that kind can be stored.
+	FindIn func(stored runtime.Object) field.ErrorList
+}
+
+// NewIn returns the findings that a stored object does not have already, nil where it has them all.
+func (m *Malformed) NewIn(stored runtime.Object) field.ErrorList {
+	if m.FindIn == nil || stored == nil {
+		return m.Errors
+	}
+	var found field.ErrorList
+	before := m.FindIn(stored)
+	for _, err := range m.Errors {
+		if !slices.ContainsFunc(before, func(b *field.Error) bool { return b.Type == err.Type && b.Field == err.Field }) {
+			found = append(found, err)
+		}
+	}
+	return found
 }
 
 // DeepCopy returns the same Malformed: it does not change once it is made.

@@ -44,12 +44,12 @@ type Serializer struct {
 
 // DecoderToVersion returns a decoder that checks bodies.
 func (s Serializer) DecoderToVersion(serializer runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
-	return &decoder{Decoder: s.NegotiatedSerializer.DecoderToVersion(serializer, version), schemas: s.Schemas}
+	return &decoder{Decoder: s.NegotiatedSerializer.DecoderToVersion(serializer, version), serializer: s}
 }
 
 type decoder struct {
 	runtime.Decoder
-	schemas resolver.SchemaResolver
+	serializer Serializer
 }
 
 // Decode decodes data. An object that is wrong in a way that the Go types cannot show comes back without an error and carries the
@@ -59,7 +59,7 @@ func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into ru
 	if err == nil || runtime.IsStrictDecodingError(err) {
 		if checkable, ok := obj.(Object); ok && checkable.MayLackRequired() {
 			if found := d.check(data, gvk); len(found) > 0 {
-				checkable.SetMalformed(&multicluster.Malformed{Errors: found})
+				checkable.SetMalformed(&multicluster.Malformed{Errors: found, FindIn: func(stored runtime.Object) field.ErrorList { return d.findIn(stored, gvk) }})
 			}
 		}
 		return obj, gvk, err
@@ -93,6 +93,19 @@ func (d *decoder) check(data []byte, gvk *schema.GroupVersionKind) field.ErrorLi
 	return walker{complete: true}.check(content, published)
 }
 
+// findIn looks for the same in a stored object, in the version in which a body was sent.
+func (d *decoder) findIn(stored runtime.Object, gvk *schema.GroupVersionKind) field.ErrorList {
+	info, ok := runtime.SerializerInfoForMediaType(d.serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
+	if !ok {
+		return nil
+	}
+	data, err := runtime.Encode(d.serializer.EncoderForVersion(info.Serializer, gvk.GroupVersion()), stored)
+	if err != nil {
+		return nil
+	}
+	return d.check(data, gvk)
+}
+
 // validate looks for everything that is wrong with a body that could not be decoded.
 func (d *decoder) validate(body map[string]any, gvk *schema.GroupVersionKind) field.ErrorList {
 	content, published := d.content(body, gvk)
@@ -111,7 +124,7 @@ func (d *decoder) content(body map[string]any, gvk *schema.GroupVersionKind) (ma
 	if body == nil || gvk == nil {
 		return nil, nil
 	}
-	published, err := d.schemas.ResolveSchema(*gvk)
+	published, err := d.serializer.Schemas.ResolveSchema(*gvk)
 	if err != nil {
 		return nil, nil
 	}

@@ -27,11 +27,12 @@ type Store struct {
 // malformable is an internal object whose body the decoder may have found wrong.
 type malformable interface {
 	GetMalformed() *multicluster.Malformed
+	SetMalformed(*multicluster.Malformed)
 }
 
 // Create stores a new object.
 func (s *Store) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
-	if err := s.refuseMalformed(obj); err != nil {
+	if err := s.refuseMalformed(obj, nil); err != nil {
 		return nil, err
 	}
 	created, err := s.Store.Create(ctx, obj, createValidation, options)
@@ -41,22 +42,28 @@ func (s *Store) Create(ctx context.Context, obj runtime.Object, createValidation
 // Update stores a changed object.
 func (s *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	var last runtime.Object
-	checked := rest.WrapUpdatedObjectInfo(objInfo, func(_ context.Context, updated, _ runtime.Object) (runtime.Object, error) {
+	checked := rest.WrapUpdatedObjectInfo(objInfo, func(_ context.Context, updated, stored runtime.Object) (runtime.Object, error) {
 		last = updated
-		return updated, s.refuseMalformed(updated)
+		return updated, s.refuseMalformed(updated, stored)
 	})
 	updated, isNew, err := s.Store.Update(ctx, name, checked, createValidation, updateValidation, forceAllowCreate, options)
 	return updated, isNew, s.explain(err, last)
 }
 
-func (s *Store) refuseMalformed(obj runtime.Object) error {
+// refuseMalformed answers what the decoder found wrong, but for what is stored like that already.
+func (s *Store) refuseMalformed(obj, stored runtime.Object) error {
 	m, ok := obj.(malformable)
 	if !ok || m.GetMalformed() == nil {
+		return nil
+	}
+	found := m.GetMalformed().NewIn(stored)
+	if len(found) == 0 {
+		m.SetMalformed(nil)
 		return nil
 	}
 	name := ""
 	if accessor, err := meta.Accessor(obj); err == nil {
 		name = accessor.GetName()
 	}
-	return apierrors.NewInvalid(s.DefaultQualifiedResource.WithVersion("").GroupVersion().WithKind(s.Kind).GroupKind(), name, m.GetMalformed().Errors)
+	return apierrors.NewInvalid(s.DefaultQualifiedResource.WithVersion("").GroupVersion().WithKind(s.Kind).GroupKind(), name, found)
 }
