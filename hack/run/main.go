@@ -84,7 +84,7 @@ func start(ctx context.Context, o options) (*framework.Server, error) {
 	}
 	for _, record := range records {
 		if record.Running() {
-			return nil, fmt.Errorf("it runs already, as process %d: end that one with Ctrl-C, or with kill %d", record.PID, record.PID)
+			return nil, fmt.Errorf("it runs already, as process %d: end it with Ctrl-C where it was started, or use it", record.PID)
 		}
 	}
 	began := time.Now()

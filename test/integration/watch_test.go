@@ -205,6 +205,9 @@ func TestResume(t *testing.T) {
 		events  <-chan event
 	}
 	watches := []resumed{{version: listVersion}, {version: versions[n-3], want: 2}, {version: "0", want: n}, {version: "", want: n}}
+	for range 100 { // Who comes back a hundred times gets nothing twice.
+		watches = append(watches, resumed{version: listVersion})
+	}
 	for i := range watches {
 		events, code := c.watch("resourceVersion="+watches[i].version, "placementdecisions")
 		if code != http.StatusOK {

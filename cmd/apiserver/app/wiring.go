@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
@@ -39,6 +40,10 @@ func (o *Options) newConfig() (*genericapiserver.RecommendedConfig, error) {
 	withoutStorage := *o.Recommended
 	withoutStorage.Etcd = nil
 	if err := withoutStorage.ApplyTo(c); err != nil {
+		// The library wraps the error of the listener in words only.
+		if strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
+			return nil, fmt.Errorf("%w: choose another port with --secure-port", err)
+		}
 		return nil, err
 	}
 	return c, apiserver.ApplyStorage(o.Recommended.Etcd, &c.Config)

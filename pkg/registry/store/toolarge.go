@@ -25,7 +25,7 @@ func (s *Store) explain(err error, obj runtime.Object) error {
 		size = fmt.Sprintf("%d bytes", sized)
 	}
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
-		"the %s is %s as stored, and the limit is %d bytes: make it smaller, or split it into several objects", s.Kind, size, MaxObjectBytes))
+		"the %s is %s as stored, and the limit is %d bytes: make it smaller", s.Kind, size, MaxObjectBytes))
 }
 
 // stored returns how many bytes an object takes in the version and encoding in which it is stored.
