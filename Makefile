@@ -47,6 +47,10 @@ test-integration: ## Run the tests that start servers and hubs.
 race: ## Run the tests of pkg and cmd under the race detector; needs a C compiler.
 	CGO_ENABLED=1 go test -race -timeout 20m ./pkg/... ./cmd/...
 
+.PHONY: benchmark
+benchmark: build ## Put Binnacle beside custom resources of the same schema; a table of ratios, and _output/benchmark.json. Takes minutes.
+	go run ./test/benchmark $(BENCHMARK_FLAGS)
+
 .PHONY: generate
 generate: ## Write all generated code and docs.
 	hack/update-codegen.sh

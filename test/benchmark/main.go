@@ -1,5 +1,5 @@
 // Command benchmark puts Binnacle beside custom resources of the same schema: on one kind of hub, with the same clients and objects, in
-// one run. It prints a table of ratios and writes every figure as JSON. What each figure means is in docs/performance.md.
+// one run. It prints a table of ratios and writes every figure as JSON.
 //
 // Each side gets a hub of its own, one after the other, so that neither finds the caches and the heap that the other has filled.
 package main

@@ -243,7 +243,10 @@ func (b *bench) watches(ctx context.Context, config *rest.Config, values map[str
 		return err
 	}
 	started := time.Now()
-	if _, err := b.load(ctx, config, burst, func(ctx context.Context, c *caller, i int) error {
+	// One writer: a burst through all connections would end the watches of the slower side.
+	paced := *b
+	paced.connections = 1
+	if _, err := paced.load(ctx, config, burst, func(ctx context.Context, c *caller, i int) error {
 		_, err := c.send(ctx, http.MethodPatch, "/"+name(i), mergePatch, fmt.Sprintf(`{"metadata":{"annotations":{"burst":"%d"}}}`, time.Now().UnixNano()))
 		return err
 	}); err != nil {
