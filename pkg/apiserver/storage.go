@@ -9,6 +9,7 @@ import (
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
+	"github.com/binnacle-dev/binnacle/pkg/compression"
 )
 
 // EtcdPrefix is under which all our keys lie in etcd.
@@ -21,8 +22,9 @@ var stored = map[schema.GroupResource]schema.GroupVersion{
 	multicluster.Resource("placementdecisions"): v1alpha1.SchemeGroupVersion,
 }
 
-// ApplyStorage makes the server keep its objects in the etcd of the options. Call it after everything else of the config is applied.
-func ApplyStorage(etcd *genericoptions.EtcdOptions, c *genericapiserver.Config) error {
+// ApplyStorage makes the server keep its objects in the etcd of the options, compressed where that is asked for. Call it after everything
+// else of the config is applied.
+func ApplyStorage(etcd *genericoptions.EtcdOptions, compress bool, c *genericapiserver.Config) error {
 	etcd.StorageConfig.StorageObjectCountTracker = c.StorageObjectCountTracker
 	etcd.StorageConfig.Transport.TracerProvider = c.TracerProvider
 	if c.EgressSelector != nil {
@@ -35,5 +37,9 @@ func ApplyStorage(etcd *genericoptions.EtcdOptions, c *genericapiserver.Config) 
 		prefixes[resource] = resource.Group + "/" + resource.Resource
 	}
 	factory := serverstorage.NewDefaultStorageFactory(etcd.StorageConfig, etcd.DefaultStorageMediaType, Codecs, encoding, c.MergedResourceConfig, prefixes)
-	return etcd.ApplyWithStorageFactoryTo(factory, c)
+	if err := etcd.ApplyWithStorageFactoryTo(factory, c); err != nil {
+		return err
+	}
+	c.RESTOptionsGetter = compression.Getter(c.RESTOptionsGetter, compress)
+	return nil
 }

@@ -26,7 +26,7 @@ func storageConfig(t *testing.T) *genericapiserver.Config {
 	config := genericapiserver.NewConfig(Codecs)
 	config.EffectiveVersion = basecompatibility.NewEffectiveVersionFromString(baseversion.DefaultKubeBinaryVersion, "", "")
 	config.MergedResourceConfig = DefaultResources()
-	if err := ApplyStorage(etcd, config); err != nil {
+	if err := ApplyStorage(etcd, true, config); err != nil {
 		t.Fatal(err)
 	}
 	return config

@@ -12,11 +12,14 @@ const (
 	// of each field. Without it the answer is that of a built-in kind: 400 with the words of the Go decoder, and a required field that
 	// is left out counts as empty.
 	CustomResourceErrors featuregate.Feature = "CustomResourceErrors"
+	// StorageCompression writes objects compressed into etcd. What is stored compressed is read with and without it.
+	StorageCompression featuregate.Feature = "StorageCompression"
 )
 
 // Add declares the gates.
 func Add(gates featuregate.MutableVersionedFeatureGate) error {
 	return gates.AddVersioned(map[featuregate.Feature]featuregate.VersionedSpecs{
 		CustomResourceErrors: {{Version: version.MustParse("0.1"), Default: true, PreRelease: featuregate.Beta}},
+		StorageCompression:   {{Version: version.MustParse("0.1"), Default: true, PreRelease: featuregate.Beta}},
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/client-go/rest"
 
@@ -68,9 +69,30 @@ func stored(t *testing.T, client *clientv3.Client, prefix string) map[string]str
 	return found
 }
 
+// decompressed returns what a value in etcd holds, and whether it was compressed.
+func decompressed(t *testing.T, value string) (string, bool) {
+	t.Helper()
+	if !strings.HasPrefix(value, "\x28\xb5\x2f\xfd") { // RFC 8878, section 3.1.1
+		return value, false
+	}
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	plain, err := decoder.DecodeAll([]byte(value), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(plain), true
+}
+
 // TestStorageFlags looks into etcd: where objects lie, in which encoding, and encrypted where that is asked for.
 func TestStorageFlags(t *testing.T) {
-	const key = "/multicluster.x-k8s.io/clusterprofiles/any-namespace/a"
+	const (
+		key      = "/multicluster.x-k8s.io/clusterprofiles/any-namespace/a"
+		protobuf = "k8s\x00\n0\n\x1e"
+	)
 	encryption := file(t, "encryption.yaml", `
 apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
@@ -85,20 +107,22 @@ resources:
 		prefix string
 		starts string
 		shows  bool // the object in clear
+		packed bool // compressed
 	}{
-		{"defaults", nil, "/registry/binnacle", "k8s\x00\n0\n\x1emulticluster.x-k8s.io/v1alpha1\x12\x0eClusterProfile", true},
-		{"--etcd-prefix", []string{"--etcd-prefix=/elsewhere"}, "/elsewhere", "k8s\x00", true},
-		{"--storage-media-type", []string{"--storage-media-type=application/json"}, "/registry/binnacle", `{"kind":"ClusterProfile","apiVersion":"multicluster.x-k8s.io/v1alpha1"`, true},
-		{"--encryption-provider-config", []string{"--encryption-provider-config=" + encryption}, "/registry/binnacle", "k8s:enc:secretbox:v1:k1:", false},
+		{"defaults", nil, "/registry/binnacle", protobuf + "multicluster.x-k8s.io/v1alpha1\x12\x0eClusterProfile", true, true},
+		{"--etcd-prefix", []string{"--etcd-prefix=/elsewhere"}, "/elsewhere", protobuf, true, true},
+		{"--storage-media-type", []string{"--storage-media-type=application/json"}, "/registry/binnacle", `{"kind":"ClusterProfile","apiVersion":"multicluster.x-k8s.io/v1alpha1"`, true, true},
+		{"--encryption-provider-config", []string{"--encryption-provider-config=" + encryption}, "/registry/binnacle", "k8s:enc:secretbox:v1:k1:", false, false},
+		{"StorageCompression=false", []string{"--feature-gates=binnacle:StorageCompression=false"}, "/registry/binnacle", protobuf, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			etcd, client := externalEtcd(t)
 			s := startStandalone(t, framework.ServerOptions{Etcd: etcd, Flags: c.flags})
 			w := standaloneCaller(t, s)
 			w.must(post("clusterprofiles", profileNamed("a", `,"spec":{"displayName":"in clear text","clusterManager":{"name":"m"}}`)))
-			value := stored(t, client, c.prefix)[c.prefix+key]
-			if !strings.HasPrefix(value, c.starts) || strings.Contains(value, "in clear text") != c.shows {
-				t.Errorf("%s holds %q", c.prefix+key, value)
+			value, packed := decompressed(t, stored(t, client, c.prefix)[c.prefix+key])
+			if !strings.HasPrefix(value, c.starts) || strings.Contains(value, "in clear text") != c.shows || packed != c.packed {
+				t.Errorf("%s holds %q, compressed: %t", c.prefix+key, value, packed)
 			}
 			if a := w.must(get("clusterprofiles/a")); a.field("spec", "displayName") != "in clear text" {
 				t.Errorf("read back: %s", a.raw)

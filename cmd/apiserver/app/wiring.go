@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/binnacle-dev/binnacle/pkg/apiserver"
+	"github.com/binnacle-dev/binnacle/pkg/features"
 	"github.com/binnacle-dev/binnacle/pkg/servingcert"
 	"github.com/binnacle-dev/binnacle/pkg/standalone"
 )
@@ -46,7 +47,7 @@ func (o *Options) newConfig() (*genericapiserver.RecommendedConfig, error) {
 		}
 		return nil, err
 	}
-	return c, apiserver.ApplyStorage(o.Recommended.Etcd, &c.Config)
+	return c, apiserver.ApplyStorage(o.Recommended.Etcd, o.features.Enabled(features.StorageCompression), &c.Config)
 }
 
 // newStandalone returns a server that is its own authority.
