@@ -19,7 +19,7 @@ type options struct {
 	objects, connections, watchers int
 	duration                       time.Duration
 	rounds                         int
-	output                         string
+	output, profiles               string
 }
 
 func main() {
@@ -30,6 +30,7 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 8*time.Second, "how long each kind of request is sent")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each list is read and each server started; the median counts")
 	flag.StringVar(&o.output, "output", "_output/benchmark.json", "file for the figures")
+	flag.StringVar(&o.profiles, "profiles", "", "folder for processor profiles of the servers while objects are created; none are made if empty")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -63,7 +63,7 @@ func (b *bench) run(ctx context.Context) ([]figures, error) {
 		main["resident growth MiB"] += (after[process] - before[process]) / (1 << 20)
 	}
 	for _, way := range slices.Sorted(maps.Keys(ways)) {
-		for _, measure := range []func(context.Context, *rest.Config, map[string]float64) error{b.requests, b.lists, b.watches} {
+		for _, measure := range []func(context.Context, *rest.Config, map[string]float64) error{b.creates, b.requests, b.lists, b.watches} {
 			if err := measure(ctx, ways[way], found[way].Values); err != nil {
 				return nil, fmt.Errorf("%s: %w", way, err)
 			}
@@ -83,21 +83,43 @@ func (b *bench) say(what string) { fmt.Fprintf(os.Stderr, "%s: %s\n", b.name, wh
 
 // fill creates the objects and gives each its status.
 func (b *bench) fill(ctx context.Context, config *rest.Config, values map[string]float64) error {
-	b.say("create")
+	b.say("fill")
 	created, err := b.load(ctx, config, b.objects, func(ctx context.Context, c *caller, i int) error {
-		_, err := c.send(ctx, http.MethodPost, "", jsonType, profile(b.group, i))
+		_, err := c.send(ctx, http.MethodPost, "", jsonType, profile(b.group, name(i), i))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	created.into(values, "create")
+	created.into(values, "fill")
 	b.say("first status")
 	filled, err := b.load(ctx, config, b.objects, func(ctx context.Context, c *caller, i int) error {
 		_, err := c.send(ctx, http.MethodPatch, "/"+name(i)+"/status", mergePatch, status(i, 0))
 		return err
 	})
 	filled.into(values, "first status")
+	return err
+}
+
+// creates makes objects for a while beside those that are there, and removes them.
+func (b *bench) creates(ctx context.Context, config *rest.Config, values map[string]float64) error {
+	b.say("create")
+	stop, err := b.profile(ctx, config, "create")
+	if err != nil {
+		return err
+	}
+	made, err := b.load(ctx, config, 0, func(ctx context.Context, c *caller, i int) error {
+		_, err := c.send(ctx, http.MethodPost, "", jsonType, profile(b.group, fmt.Sprintf("extra-%06d", i), i))
+		return err
+	})
+	if err := firstError(err, stop()); err != nil {
+		return err
+	}
+	made.into(values, "create")
+	_, err = b.load(ctx, config, made.requests, func(ctx context.Context, c *caller, i int) error {
+		_, err := c.send(ctx, http.MethodDelete, fmt.Sprintf("/extra-%06d", i), jsonType, "")
+		return err
+	})
 	return err
 }
 
@@ -137,7 +159,7 @@ func (b *bench) requests(ctx context.Context, config *rest.Config, values map[st
 		}},
 		{"apply", func(ctx context.Context, c *caller, i int) error {
 			_, err := c.send(ctx, http.MethodPatch, "/"+name(i%b.objects)+"?fieldManager=bench&force=true", applyPatch,
-				strings.Replace(profile(b.group, i%b.objects), `"displayName":"`, fmt.Sprintf(`"displayName":"%d `, i), 1))
+				strings.Replace(profile(b.group, name(i%b.objects), i%b.objects), `"displayName":"`, fmt.Sprintf(`"displayName":"%d `, i), 1))
 			return err
 		}},
 	}

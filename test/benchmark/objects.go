@@ -1,15 +1,17 @@
 package main
 
 import (
+	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 )
 
 // profile is the JSON of a ClusterProfile of the size that real ones have: labels, and in its status a dozen properties with times, two
 // conditions and an access provider with CA data.
-func profile(group string, i int) string {
+func profile(group, name string, i int) string {
 	return fmt.Sprintf(`{"apiVersion":"%s/v1alpha1","kind":"ClusterProfile","metadata":{"name":"%s","labels":{"x-k8s.io/cluster-manager":"fleet","env":"prod","region":"r%d","provider":"p%d"}},`+
-		`"spec":{"displayName":"Cluster %d","clusterManager":{"name":"fleet"}}}`, group, name(i), i%20, i%3, i)
+		`"spec":{"displayName":"Cluster %d","clusterManager":{"name":"fleet"}}}`, group, name, i%20, i%3, i)
 }
 
 func name(i int) string { return fmt.Sprintf("cluster-%05d", i) }
@@ -25,8 +27,12 @@ func status(i, round int) string {
 	}
 	return fmt.Sprintf(`{"status":{"version":{"kubernetes":"v1.37.%d"},"conditions":[%s,%s],"properties":[%s],"accessProviders":[{"name":"oidc","cluster":{"server":"https://%s.example.com:6443",`+
 		`"certificate-authority-data":%q,"extensions":[{"name":"client.authentication.k8s.io/exec","extension":{"clusterName":%q}}]}}]}}`,
-		round%10, condition("ControlPlaneHealthy"), condition("Joined"), strings.Join(properties, ","), name(i), caData, name(i))
+		round%10, condition("ControlPlaneHealthy"), condition("Joined"), strings.Join(properties, ","), name(i), caData(i), name(i))
 }
 
-// caData is as long as the certificate of an EC CA.
-var caData = strings.Repeat("TUlJQmdEQ0NBU2FnQXdJQkFnSVFB", 27)
+// caData is as long as the certificate of an EC CA in PEM, as random as one, and another one for each cluster.
+func caData(i int) string {
+	data := make([]byte, 560)
+	_, _ = rand.NewChaCha8([32]byte{byte(i), byte(i >> 8)}).Read(data)
+	return base64.StdEncoding.EncodeToString(data)
+}
