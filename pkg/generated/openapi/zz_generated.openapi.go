@@ -448,6 +448,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref common.Refer
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "conditions of the cluster, one of a type. ControlPlaneHealthy says whether its control plane works, Joined whether it is under its manager.",
+							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -476,6 +477,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref common.Refer
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "properties are facts about the cluster, one of a name: the ClusterProperty resources of the cluster (KEP-2149), and others that its manager adds under names of its own.",
+							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -497,6 +499,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref common.Refer
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "credentialProviders is the former name of accessProviders. Deprecated: use accessProviders. Where both name a provider, the one in accessProviders counts.",
+							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -518,6 +521,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref common.Refer
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "accessProviders are ways to connect to the cluster, one of a name. They hold no secrets: a consumer runs the plugin that it has configured for a name.",
+							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -833,6 +837,7 @@ func schema_pkg_apis_multicluster_v1alpha2_Cluster(ref common.ReferenceCallback)
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "extensions hold data for plugins, one of a name, such as client.authentication.k8s.io/exec.",
+							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1084,6 +1089,7 @@ func schema_pkg_apis_multicluster_v1alpha2_ClusterProfileStatus(ref common.Refer
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "conditions of the cluster, one of a type. ControlPlaneHealthy says whether its control plane works, Joined whether it is under its manager.",
+							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1112,6 +1118,7 @@ func schema_pkg_apis_multicluster_v1alpha2_ClusterProfileStatus(ref common.Refer
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "properties are facts about the cluster, one of a name: the ClusterProperty resources of the cluster (KEP-2149), and others that its manager adds under names of its own.",
+							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

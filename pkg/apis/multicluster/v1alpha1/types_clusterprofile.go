@@ -70,6 +70,8 @@ type ClusterProfileStatus struct {
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=type
+	// +k8s:maxItems=1000
+	// +k8s:validation:maxItems=1000
 	// +k8s:customValidation
 	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,1,rep,name=conditions"`
 
@@ -85,6 +87,8 @@ type ClusterProfileStatus struct {
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
+	// +k8s:maxItems=1000
+	// +k8s:validation:maxItems=1000
 	Properties []Property `json:"properties,omitempty" protobuf:"bytes,3,rep,name=properties"`
 
 	// credentialProviders is the former name of accessProviders. Deprecated: use accessProviders. Where both name a provider, the one
@@ -95,6 +99,8 @@ type ClusterProfileStatus struct {
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
+	// +k8s:maxItems=1000
+	// +k8s:validation:maxItems=1000
 	CredentialProviders []AccessProvider `json:"credentialProviders,omitempty" protobuf:"bytes,4,rep,name=credentialProviders"`
 
 	// accessProviders are ways to connect to the cluster, one of a name. They hold no secrets: a consumer runs the plugin that it has
@@ -105,6 +111,8 @@ type ClusterProfileStatus struct {
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
+	// +k8s:maxItems=1000
+	// +k8s:validation:maxItems=1000
 	AccessProviders []AccessProvider `json:"accessProviders,omitempty" protobuf:"bytes,5,rep,name=accessProviders"`
 }
 

@@ -76,6 +76,8 @@ type ClusterProfileStatus struct {
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=type
+	// +k8s:maxItems=1000
+	// +k8s:validation:maxItems=1000
 	// +k8s:customValidation
 	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,1,rep,name=conditions"`
 
@@ -91,6 +93,8 @@ type ClusterProfileStatus struct {
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
+	// +k8s:maxItems=1000
+	// +k8s:validation:maxItems=1000
 	Properties []Property `json:"properties,omitempty" protobuf:"bytes,3,rep,name=properties"`
 
 	// accessProviders are ways to connect to the cluster, one of a name, at most 64. They hold no secrets: a consumer runs the plugin
@@ -211,6 +215,8 @@ type Cluster struct {
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
+	// +k8s:maxItems=1000
+	// +k8s:validation:maxItems=1000
 	Extensions []NamedExtension `json:"extensions,omitempty" protobuf:"bytes,8,rep,name=extensions"`
 }
 

@@ -2,9 +2,11 @@ package validation_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
@@ -74,6 +76,14 @@ func statusCases() []profileCase {
 	observed := func(text string) func(*multicluster.ClusterProfile) {
 		return property(func(p *multicluster.Property) { p.LastObservedTime = ptr.To(multicluster.Timestamp(text)) })
 	}
+	properties := func(n int) func(*multicluster.ClusterProfile) {
+		return func(p *multicluster.ClusterProfile) {
+			p.Status.Properties = nil
+			for i := range n {
+				p.Status.Properties = append(p.Status.Properties, multicluster.Property{Name: fmt.Sprint(i), Value: "x"})
+			}
+		}
+	}
 	const second = "status.properties[1]"
 	return []profileCase{
 		{"no status", func(p *multicluster.ClusterProfile) { p.Status = multicluster.ClusterProfileStatus{} }, errors{}},
@@ -98,11 +108,14 @@ func statusCases() []profileCase {
 		{"observed time with fraction and offset", observed("2026-11-30T12:00:00.123456789+05:45"), errors{}},
 		{"observed time is none", observed("yesterday"), both("FieldValueTypeInvalid " + second + ".lastObservedTime")},
 		{"observed time is empty", observed(""), both("FieldValueTypeInvalid " + second + ".lastObservedTime")},
-		{"a thousand properties", func(p *multicluster.ClusterProfile) {
-			for i := range 1000 {
-				p.Status.Properties = append(p.Status.Properties, multicluster.Property{Name: fmt.Sprint(i), Value: "x"})
-			}
-		}, errors{}},
+		{"1000 properties", properties(1000), errors{}},
+		{"1001 properties", properties(1001), both("FieldValueTooMany status.properties")},
+		{"one property 60000 times", func(p *multicluster.ClusterProfile) {
+			p.Status.Properties = slices.Repeat([]multicluster.Property{{Name: "a", Value: "x"}}, 60_000)
+		}, both("FieldValueTooMany status.properties")},
+		{"1001 conditions", func(p *multicluster.ClusterProfile) {
+			p.Status.Conditions = slices.Repeat([]metav1.Condition{{}}, 1001)
+		}, both("FieldValueTooMany status.conditions")},
 	}
 }
 
@@ -132,6 +145,7 @@ func providerCases() []profileCase {
 	return []profileCase{
 		{"64 providers", providers(64), errors{}},
 		{"65 providers", providers(65), strict("FieldValueTooMany status.accessProviders")},
+		{"1001 providers", providers(1001), both("FieldValueTooMany status.accessProviders")},
 		{"provider name missing", name(nil), both("FieldValueRequired " + second + ".name")},
 		{"provider name empty", name(ptr.To("")), strict("FieldValueTooShort " + second + ".name")},
 		{"provider name of 253", name(ptr.To(strings.Repeat("ü", 253))), errors{}},
@@ -176,6 +190,10 @@ func extensionCases() []profileCase {
 		{"extension name of 253", name(ptr.To(strings.Repeat("ü", 253))), errors{}},
 		{"extension name of 254", name(ptr.To(strings.Repeat("ü", 254))), strict("FieldValueTooLong " + second + ".name")},
 		{"extension name used twice", name(ptr.To("client.authentication.k8s.io/exec")), strict("FieldValueDuplicate " + second)},
+		{"1001 extensions", func(p *multicluster.ClusterProfile) {
+			cluster := p.Status.AccessProviders[1].Cluster
+			cluster.Extensions = slices.Repeat(cluster.Extensions[:1], 1001)
+		}, strict("FieldValueTooMany status.accessProviders[1].cluster.extensions")},
 		{"extension missing", data(""), both("FieldValueRequired " + second + ".extension")},
 		{"extension is an array", data(`["--audience"]`), both("FieldValueTypeInvalid " + second + ".extension")},
 	}
