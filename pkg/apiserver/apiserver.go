@@ -63,7 +63,10 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 		if likeCustomResources {
 			handler = filters.WithApplyBodyCheck(handler, Codecs, schemas, config.MaxRequestBodyBytes, isOurs)
 		}
-		return build(filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), config)
+		return filters.WithFailedReviews(build(filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), config), Codecs)
+	}
+	if inner := c.Generic.Authorization.Authorizer; inner != nil {
+		c.Generic.Authorization.Authorizer = filters.MarkFailedReviews(inner)
 	}
 	server, err := c.Generic.Complete().New(version.Component, genericapiserver.NewEmptyDelegate())
 	if err != nil {

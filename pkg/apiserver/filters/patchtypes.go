@@ -1,4 +1,4 @@
-// Package filters holds the HTTP filters that stand between authorization and our resources.
+// Package filters holds the HTTP filters around our resources.
 package filters
 
 import (
