@@ -38,6 +38,7 @@ var arrows = []arrow{
 	{"pkg/rollout", []string{"pkg/apis"}},
 	{"pkg/generated", []string{"pkg/apis"}},
 	{"pkg/apis", nil},
+	{"pkg/certexpiry", nil},
 	{"pkg/compression", nil},
 	{"pkg/embeddedetcd", nil},
 	{"pkg/servingcert", nil},

@@ -20,6 +20,8 @@ type Balancer struct {
 	mu       sync.Mutex
 	backends []int
 	next     int
+	open     map[net.Conn]bool
+	accepted int
 }
 
 // NewBalancer listens on a free port and sends connections to the given ports.
@@ -32,7 +34,7 @@ func NewBalancer(ports ...int) (*Balancer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Balancer{Port: port, listener: listener, backends: ports}
+	b := &Balancer{Port: port, listener: listener, backends: ports, open: map[net.Conn]bool{}}
 	go b.serve()
 	return b, nil
 }
@@ -42,6 +44,22 @@ func (b *Balancer) SetBackends(ports ...int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.backends = ports
+}
+
+// Accepted returns how many connections there have been.
+func (b *Balancer) Accepted() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.accepted
+}
+
+// Cut ends all connections that exist, so that new ones have to be made.
+func (b *Balancer) Cut() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for conn := range b.open {
+		_ = conn.Close()
+	}
 }
 
 // Close stops listening. Connections that exist stay.
@@ -66,6 +84,15 @@ func (b *Balancer) forward(client net.Conn) {
 		return
 	}
 	defer server.Close()
+	b.mu.Lock()
+	b.open[client] = true
+	b.accepted++
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.open, client)
+	}()
 	done := make(chan struct{}, 2)
 	pipe := func(to, from net.Conn) {
 		_, _ = io.Copy(to, from)

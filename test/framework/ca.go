@@ -40,6 +40,8 @@ type Leaf struct {
 	Organization []string
 	// Hosts are the DNS names and IP addresses of a server.
 	Hosts []string
+	// Lifetime is how long from now it is valid, which may be in the past. Default: a year.
+	Lifetime time.Duration
 }
 
 // NewCA returns the CA whose files are dir/name.crt and dir/name.key, and makes it where it does not exist.
@@ -80,11 +82,14 @@ func (ca *CA) Issue(leaf Leaf) (cert, key []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if leaf.Lifetime == 0 {
+		leaf.Lifetime = certLifetime
+	}
 	template := &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: leaf.CommonName, Organization: leaf.Organization},
-		NotBefore:    time.Now().Add(-time.Minute),
-		NotAfter:     time.Now().Add(certLifetime),
+		NotBefore:    time.Now().Add(min(leaf.Lifetime, 0) - time.Minute),
+		NotAfter:     time.Now().Add(leaf.Lifetime),
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -20,16 +22,21 @@ import (
 type replicated struct {
 	*framework.Hub
 	// etcd holds the objects of both replicas.
-	etcd     *framework.Etcd
+	etcd *framework.Etcd
+	// toEtcd is between the replicas and etcd.
+	toEtcd   *framework.Balancer
 	replicas []*framework.Server
+	// balancer is the address under which the hub reaches the replicas.
 	balancer *framework.Balancer
 }
 
-// newReplicated starts a hub and two replicas. What has to do with whom the hub trusts, or with what is down, needs a hub of its own.
-func newReplicated(t *testing.T, flags ...string) *replicated {
+// newReplicated starts a hub and two replicas, with flags. What has to do with whom the hub trusts, or with what is down, needs a hub of
+// its own.
+func newReplicated(t *testing.T, o framework.HubOptions, flags ...string) *replicated {
 	t.Helper()
 	ctx := t.Context()
-	own, err := framework.StartHub(ctx, framework.HubOptions{Dir: t.TempDir()})
+	o.Dir = t.TempDir()
+	own, err := framework.StartHub(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +46,26 @@ func newReplicated(t *testing.T, flags ...string) *replicated {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.etcd.Stop() })
+	store, err := url.Parse(r.etcd.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(store.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.toEtcd, err = framework.NewBalancer(port); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.toEtcd.Close() })
+	through := *r.etcd
+	through.URL = fmt.Sprint("https://127.0.0.1:", r.toEtcd.Port)
 	if err := own.Install(ctx); err != nil {
 		t.Fatal(err)
 	}
 	var ports []int
 	for i := range 2 {
-		replica, err := own.StartReplica(ctx, framework.ServerOptions{Name: fmt.Sprint("replica-", i), Etcd: r.etcd, Flags: flags})
+		replica, err := own.StartReplica(ctx, framework.ServerOptions{Name: fmt.Sprint("replica-", i), Etcd: &through, Flags: flags})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,13 +17,14 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha2"
 	"github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned"
 	multiclusterv1alpha2 "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/multicluster/v1alpha2"
+	"github.com/binnacle-dev/binnacle/test/framework"
 )
 
 // TestRollingRestart restarts both replicas in turn, twice, under 50 writes/s and 200 watches through the hub. No call of a client-go
 // client fails, and each watch has every event once (apiserver-guide D19; cases.md, 46).
 func TestRollingRestart(t *testing.T) {
 	// As in artifacts: long enough for the endpoint to be taken out before the server stops accepting.
-	r := newReplicated(t, "--shutdown-delay-duration=4s", "--shutdown-send-retry-after=true")
+	r := newReplicated(t, framework.HubOptions{}, "--shutdown-delay-duration=4s", "--shutdown-send-retry-after=true")
 	namespaces := r.namespaces(t, 10)
 	defer r.keepEndpoints(t)()
 

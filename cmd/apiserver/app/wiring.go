@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/binnacle-dev/binnacle/pkg/apiserver"
+	"github.com/binnacle-dev/binnacle/pkg/certexpiry"
 	"github.com/binnacle-dev/binnacle/pkg/features"
 	"github.com/binnacle-dev/binnacle/pkg/servingcert"
 	"github.com/binnacle-dev/binnacle/pkg/standalone"
@@ -78,7 +79,7 @@ func (o *Options) newStandalone(context.Context) (*genericapiserver.GenericAPISe
 	}
 	fmt.Fprintf(os.Stderr, "Binnacle serves https://%s without a hub: %s is the only identity, every namespace name is accepted, and no policies of a hub are evaluated.\n",
 		address, o.kubeconfig())
-	return server, nil
+	return server, certexpiry.Observe(o.certificates(&c.Config)...)
 }
 
 // standaloneHost is under which name or address the administrator reaches a standalone server.
@@ -119,7 +120,30 @@ func (o *Options) newAggregated(ctx context.Context) (*genericapiserver.GenericA
 		}
 	}
 	rights := apiserver.HubRights(o.enabledPlugins(), o.Recommended.Features.EnablePriorityAndFairness)
-	return server, apiserver.AddHubAccessChecks(server, hub, rights)
+	if err := apiserver.AddHubAccessChecks(server, hub, rights); err != nil {
+		return nil, err
+	}
+	return server, certexpiry.Observe(o.certificates(&c.Config)...)
+}
+
+// certificates are those that can end while the server runs.
+func (o *Options) certificates(c *genericapiserver.Config) []certexpiry.Certificate {
+	var found []certexpiry.Certificate
+	if serving := c.SecureServing; serving != nil {
+		if serving.Cert != nil {
+			found = append(found, certexpiry.Serving("serving", serving.Cert))
+		}
+		if serving.ClientCA != nil {
+			found = append(found, certexpiry.Trusted("client-ca", serving.ClientCA))
+		}
+	}
+	if proxy := c.Authentication.RequestHeaderConfig; proxy != nil {
+		found = append(found, certexpiry.Trusted("front-proxy-ca", proxy.CAContentProvider))
+	}
+	if file := o.Recommended.Etcd.StorageConfig.Transport.CertFile; file != "" {
+		found = append(found, certexpiry.File("etcd-client", file))
+	}
+	return found
 }
 
 // looksUpHubIdentity says whether the server learns from the hub whom to trust, and not from files.
