@@ -6,6 +6,7 @@ package framework
 import (
 	"context"
 	"path/filepath"
+	"strconv"
 
 	"k8s.io/client-go/rest"
 )
@@ -20,6 +21,8 @@ type EtcdOptions struct {
 	BinDir string
 	// Fsync makes each write wait for the disk, as it should where data matters. Default: off, which is much faster.
 	Fsync bool
+	// QuotaBytes is how large its database may become. Default: etcd's.
+	QuotaBytes int
 	// Detached lets it run on when this program ends.
 	Detached bool
 }
@@ -72,6 +75,9 @@ func StartEtcd(ctx context.Context, o EtcdOptions) (*Etcd, error) {
 		"--enable-grpc-gateway=false",
 		// What Kubernetes recommends: watchers of quiet keys stay recent.
 		"--watch-progress-notify-interval=5s",
+	}
+	if o.QuotaBytes != 0 {
+		args = append(args, "--quota-backend-bytes="+strconv.Itoa(o.QuotaBytes))
 	}
 	if !o.Fsync {
 		args = append(args, "--unsafe-no-fsync")

@@ -37,8 +37,13 @@ func file(t *testing.T, name, content string) string {
 // externalEtcd starts an etcd of its own for a server, and a client of it.
 func externalEtcd(t *testing.T) (*framework.Etcd, *clientv3.Client) {
 	t.Helper()
-	dir := t.TempDir()
-	etcd, err := framework.StartEtcd(t.Context(), framework.EtcdOptions{Dir: dir})
+	return etcdWith(t, framework.EtcdOptions{})
+}
+
+func etcdWith(t *testing.T, o framework.EtcdOptions) (*framework.Etcd, *clientv3.Client) {
+	t.Helper()
+	o.Dir = t.TempDir()
+	etcd, err := framework.StartEtcd(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,12 @@ func (s *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	return updated, isNew, s.explain(err, last)
 }
 
+// Delete removes an object, or marks it as about to be.
+func (s *Store) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	deleted, done, err := s.Store.Delete(ctx, name, deleteValidation, options)
+	return deleted, done, s.explain(err, nil)
+}
+
 // refuseMalformed answers what the decoder found wrong, but for what is stored like that already.
 func (s *Store) refuseMalformed(obj, stored runtime.Object) error {
 	m, ok := obj.(malformable)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,9 +16,19 @@ const MaxObjectBytes = 1536 * 1024
 // through the storage layer.
 var tooLarge = []string{"etcdserver: request is too large", "trying to send message larger than max"}
 
-// explain turns etcd's refusal of an object's size into 413 with both sizes, and leaves every other error alone.
+// full are the texts by which etcd refuses to write because its database has reached its quota.
+var full = []string{"etcdserver: mvcc: database space exceeded"}
+
+// explain turns etcd's refusal of an object's size into 413 with both sizes, says what to do when etcd is full, and leaves every other
+// error alone.
 func (s *Store) explain(err error, obj runtime.Object) error {
-	if err == nil || !containsAny(err.Error(), tooLarge) {
+	switch {
+	case err == nil:
+		return nil
+	case containsAny(err.Error(), full):
+		return apierrors.NewInternalError(errors.New(
+			"etcd is full and takes no writes; it can be read, and objects without finalizers can be deleted: compact and defragment it, or raise its quota, and disarm its alarm"))
+	case !containsAny(err.Error(), tooLarge):
 		return err
 	}
 	size := "too large"
