@@ -57,10 +57,13 @@ func (h *Hub) startAPIServer(ctx context.Context) error {
 		"--service-cluster-ip-range=10.0.0.0/24", "--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-signing-key-file="+privateKey, "--service-account-key-file="+publicKey,
 		"--requestheader-client-ca-file="+h.FrontProxyCA.CertFile, "--requestheader-allowed-names="+frontProxyName,
-		"--requestheader-username-headers=X-Remote-User", "--requestheader-uid-headers=X-Remote-Uid",
+		"--requestheader-username-headers=X-Remote-User",
 		"--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file="+proxyCert, "--proxy-client-key-file="+proxyKey,
 	)
+	if !h.opts.WithoutUIDs {
+		args = append(args, "--requestheader-uid-headers=X-Remote-Uid")
+	}
 	args = append(args, h.opts.APIServerFlags...)
 	h.APIServer, err = h.spawn(ctx, "kube-apiserver", h.Port, "/readyz", args)
 	return err

@@ -26,6 +26,8 @@ type HubOptions struct {
 	Port int
 	// APIServerFlags are added to kube-apiserver's and win over the framework's.
 	APIServerFlags []string
+	// WithoutUIDs makes the hub not tell its aggregated servers the UIDs of users, as older ones do.
+	WithoutUIDs bool
 	// Detached lets everything run on when this program ends. StopRecorded stops it.
 	Detached bool
 	// Log receives a line for each step. Default: nowhere.
