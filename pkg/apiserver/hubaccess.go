@@ -18,36 +18,44 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/binnacle-dev/binnacle/pkg/admission/quota"
 )
 
 const admissionGroup = "admissionregistration.k8s.io"
 
-// pluginNeeds says what of the hub each admission plugin reads. Every plugin that has an informer on the hub is here; a test compares
+// pluginNeeds says what of the hub each admission plugin uses. Every plugin that has an informer on the hub is here; a test compares
 // this table with the role in artifacts/base.
-var pluginNeeds = map[string][]schema.GroupVersionResource{
-	lifecycle.PluginName:         {{Version: "v1", Resource: "namespaces"}},
-	mutatingwebhook.PluginName:   {{Version: "v1", Resource: "namespaces"}, admission("mutatingwebhookconfigurations")},
-	validatingwebhook.PluginName: {{Version: "v1", Resource: "namespaces"}, admission("validatingwebhookconfigurations")},
-	mutatingpolicy.PluginName: {{Version: "v1", Resource: "namespaces"},
-		admission("mutatingadmissionpolicies"), admission("mutatingadmissionpolicybindings")},
-	validatingpolicy.PluginName: {{Version: "v1", Resource: "namespaces"},
-		admission("validatingadmissionpolicies"), admission("validatingadmissionpolicybindings")},
+var pluginNeeds = map[string][]HubRight{
+	lifecycle.PluginName:         {namespaces},
+	mutatingwebhook.PluginName:   {namespaces, read(admissionGroup, "mutatingwebhookconfigurations")},
+	validatingwebhook.PluginName: {namespaces, read(admissionGroup, "validatingwebhookconfigurations")},
+	mutatingpolicy.PluginName: {namespaces,
+		read(admissionGroup, "mutatingadmissionpolicies"), read(admissionGroup, "mutatingadmissionpolicybindings")},
+	validatingpolicy.PluginName: {namespaces,
+		read(admissionGroup, "validatingadmissionpolicies"), read(admissionGroup, "validatingadmissionpolicybindings")},
+	quota.PluginName: {read("", "resourcequotas"), may("", "resourcequotas/status", "update")},
 }
 
+var namespaces = read("", "namespaces")
+
 // fairnessNeeds is what priority and fairness reads.
-var fairnessNeeds = []schema.GroupVersionResource{
-	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Resource: "flowschemas"},
-	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Resource: "prioritylevelconfigurations"},
+var fairnessNeeds = []HubRight{
+	read("flowcontrol.apiserver.k8s.io", "flowschemas"),
+	read("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
 }
 
 // reviews is what delegated authentication and authorization ask the hub.
-var reviews = []schema.GroupVersionResource{
-	{Group: "authentication.k8s.io", Version: "v1", Resource: "tokenreviews"},
-	{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"},
+var reviews = []HubRight{
+	may("authentication.k8s.io", "tokenreviews", "create"),
+	may("authorization.k8s.io", "subjectaccessreviews", "create"),
 }
 
-func admission(resource string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: admissionGroup, Version: "v1", Resource: resource}
+// read is what an informer does.
+func read(group, resource string) HubRight { return may(group, resource, "list", "watch") }
+
+func may(group, resource string, verbs ...string) HubRight {
+	return HubRight{schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}, verbs}
 }
 
 // MissingPlugins returns the admission plugins whose kinds the hub does not serve, which is so on a hub older than they are. The server
@@ -73,7 +81,7 @@ func MissingPlugins(hub discovery.DiscoveryInterface) ([]string, error) {
 	return missing, nil
 }
 
-// HubRight is one thing that the server must be allowed on its hub.
+// HubRight is one thing that the server must be allowed on its hub. A subresource is part of the resource's name, as in a role.
 type HubRight struct {
 	schema.GroupVersionResource
 	verbs []string
@@ -87,20 +95,20 @@ func (r HubRight) name() string {
 func HubRights(plugins []string, fairness bool) []HubRight {
 	seen := map[schema.GroupVersionResource]bool{}
 	var rights []HubRight
-	add := func(verbs []string, resources ...schema.GroupVersionResource) {
-		for _, resource := range resources {
-			if !seen[resource] {
-				seen[resource] = true
-				rights = append(rights, HubRight{resource, verbs})
+	add := func(needs []HubRight) {
+		for _, need := range needs {
+			if !seen[need.GroupVersionResource] {
+				seen[need.GroupVersionResource] = true
+				rights = append(rights, need)
 			}
 		}
 	}
-	add([]string{"create"}, reviews...)
+	add(reviews)
 	for _, plugin := range plugins {
-		add([]string{"list", "watch"}, pluginNeeds[plugin]...)
+		add(pluginNeeds[plugin])
 	}
 	if fairness {
-		add([]string{"list", "watch"}, fairnessNeeds...)
+		add(fairnessNeeds)
 	}
 	return rights
 }
@@ -121,10 +129,11 @@ func (a *hubAccess) watch(ctx context.Context, hub kubernetes.Interface) {
 
 func (a *hubAccess) ask(ctx context.Context, hub kubernetes.Interface) error {
 	var denied []string
+	resource, subresource, _ := strings.Cut(a.right.Resource, "/")
 	for _, verb := range a.right.verbs {
 		review, err := hub.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: verb, Group: a.right.Group, Version: a.right.Version, Resource: a.right.Resource,
+				Verb: verb, Group: a.right.Group, Version: a.right.Version, Resource: resource, Subresource: subresource,
 			}},
 		}, metav1.CreateOptions{})
 		if err != nil {

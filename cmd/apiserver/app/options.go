@@ -82,6 +82,7 @@ func NewOptions(registry basecompatibility.ComponentGlobalsRegistry) (*Options, 
 		registry:    registry,
 		features:    gates,
 	}
+	apiserver.AddAdmissionPlugins(o.Recommended)
 	etcd := o.Recommended.Etcd
 	etcd.DefaultStorageMediaType = runtime.ContentTypeProtobuf
 	etcd.StorageConfig.Transport.ServerList = []string{embedded}

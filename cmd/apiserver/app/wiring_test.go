@@ -52,7 +52,7 @@ var (
 )
 
 func TestPluginsFollowTheHub(t *testing.T) {
-	all := []string{"NamespaceLifecycle", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}
+	all := []string{"NamespaceLifecycle", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota"}
 	without := func(names ...string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(names, name) })
 	}
@@ -69,8 +69,8 @@ func TestPluginsFollowTheHub(t *testing.T) {
 			refused: "--enable-admission-plugins: MutatingAdmissionPolicy needs kinds that this hub does not serve"},
 		{name: "an older hub, and the plugin disabled already", kinds: oldKinds, args: []string{"--disable-admission-plugins=MutatingAdmissionPolicy"},
 			want: without("MutatingAdmissionPolicy")},
-		{name: "plugins disabled", kinds: allKinds, args: []string{"--disable-admission-plugins=NamespaceLifecycle,MutatingAdmissionWebhook"},
-			want: without("NamespaceLifecycle", "MutatingAdmissionWebhook")},
+		{name: "plugins disabled", kinds: allKinds, args: []string{"--disable-admission-plugins=NamespaceLifecycle,MutatingAdmissionWebhook,ResourceQuota"},
+			want: without("NamespaceLifecycle", "MutatingAdmissionWebhook", "ResourceQuota")},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
