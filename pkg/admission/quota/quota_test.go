@@ -3,6 +3,7 @@ package quota
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -148,25 +149,46 @@ func check(t *testing.T, err error, want string, code int32) {
 	}
 }
 
-// TestHubThatDoesNotAnswer bounds how long writes wait for a hub that takes a call and says nothing, also behind one another.
+// TestHubThatDoesNotAnswer bounds how long writes wait for a hub that takes a call and says nothing, also behind one another, and goes on
+// when the hub answers again, though it never answers those calls.
 func TestHubThatDoesNotAnswer(t *testing.T) {
-	hub := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	end := make(chan struct{})
+	var answers atomic.Bool
+	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !answers.Load() {
+			<-end
+			return
+		}
+		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+		_, _ = io.Copy(w, r.Body)
+	}))
 	defer hub.Close()
+	defer close(end)
 	initialize, err := NewInitializer(&rest.Config{Host: hub.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := newPlugin(t, fake.NewClientset(), initialize, quotaOf(100, 0))
 	started := time.Now()
-	answers := make(chan error)
+	results := make(chan error)
 	for range 3 {
-		go func() { answers <- p.Validate(t.Context(), creation(admission.Create, "", false), nil) }()
+		go func() { results <- p.Validate(t.Context(), creation(admission.Create, "", false), nil) }()
 	}
 	for range 3 {
-		check(t, <-answers, "cannot be counted on the hub now", http.StatusServiceUnavailable)
+		check(t, <-results, "cannot be counted on the hub now", http.StatusServiceUnavailable)
 	}
 	if took := time.Since(started); took > 12*time.Second {
 		t.Errorf("the writes waited %s", took)
+	}
+	answers.Store(true)
+	// One of them may have been taken up late, and be in the way for as long.
+	deadline := time.After(12 * time.Second)
+	for p.Validate(t.Context(), creation(admission.Create, "", false), nil) != nil {
+		select {
+		case <-deadline:
+			t.Fatal("the hub answers, and writes are still refused")
+		default:
+		}
 	}
 }
 
