@@ -15,10 +15,11 @@ import (
 )
 
 func TestRolesInArtifacts(t *testing.T) {
-	writers := map[string][]string{ // who may write what of our kinds
+	writers := map[string][]string{ // who may write what
 		"clusterprofiles":        {"binnacle-admin", "binnacle-edit", "binnacle-inventory-manager"},
 		"clusterprofiles/status": {"binnacle-inventory-manager"},
 		"placementdecisions":     {"binnacle-admin", "binnacle-edit"},
+		"resourcequotas/status":  {"binnacle-apiserver"}, // the one thing of the hub that the server writes
 	}
 	got := map[string][]string{}
 	for _, role := range manifests[rbacv1.ClusterRole](t, "base", "ClusterRole") {
