@@ -100,7 +100,7 @@ func readManifests(dir string) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := splitManifests(data)
+		found, err := SplitManifests(data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -109,7 +109,8 @@ func readManifests(dir string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-func splitManifests(data []byte) ([]*unstructured.Unstructured, error) {
+// SplitManifests decodes the documents of a YAML file. One with comments only is left out.
+func SplitManifests(data []byte) ([]*unstructured.Unstructured, error) {
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	var objects []*unstructured.Unstructured
 	for {

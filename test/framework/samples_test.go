@@ -22,7 +22,7 @@ func TestSplitManifests(t *testing.T) {
 		{name: "not YAML", manifest: "kind: [", wantErr: "yaml"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			objects, err := splitManifests([]byte(test.manifest))
+			objects, err := SplitManifests([]byte(test.manifest))
 			if (err != nil) != (test.wantErr != "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
 				t.Fatalf("got error %v, want %q", err, test.wantErr)
 			}
