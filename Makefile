@@ -3,6 +3,8 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 export CGO_ENABLED ?= 0
 COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+COMMIT_TIME = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+RELEASE = $(shell sed -n 's/^\tRelease = "\(.*\)"/\1/p' pkg/version/version.go)
 KUBE_VERSION = $(shell go list -m -f '{{.Version}}' k8s.io/apiserver 2>/dev/null | sed 's/^v0/v1/')
 KUBE_MINOR = $(word 2,$(subst ., ,$(KUBE_VERSION)))
 # Unstamped, /version says v0.0.0-master+$Format:%H$, which clients cannot parse.
@@ -18,6 +20,10 @@ help: ## List the targets.
 .PHONY: build
 build: ## Build bin/binnacle-apiserver.
 	go build -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/binnacle-apiserver ./cmd/apiserver
+
+.PHONY: image
+image: ## Build container images for amd64 and arm64 into _output/image, without a container runtime. IMAGE_FLAGS="-arch amd64" builds one.
+	cd hack/image && GOWORK=off go run . -out ../../_output/image -release $(RELEASE) -commit $(COMMIT) -created $(COMMIT_TIME) -ldflags "$(LDFLAGS)" $(IMAGE_FLAGS)
 
 .PHONY: run
 run: build ## Run a standalone server with the sample fleet until Ctrl-C; its data is in _output/run. RUN_FLAGS="-port 8443" passes flags.

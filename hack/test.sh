@@ -36,6 +36,8 @@ group() {
     # These start processes: one package at a time, and never from Go's cache of results, which does not see the server's binary.
     check "build the server" make --no-print-directory build
     check "build the hub's binaries" hack/tools/build.sh >/dev/null
+    # A module of its own.
+    check "container image" go test -C hack/image -count 1 ./...
     BINNACLE_TOOLS_DIR=${BINNACLE_TOOLS_DIR:-$(hack/tools/build.sh)} gotest -count 1 -p 1 -timeout 30m ./test/...
     ;;
   docs) check "generated docs" go run ./hack/docs -check ;;

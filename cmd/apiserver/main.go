@@ -2,11 +2,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
+	"github.com/spf13/cobra"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/component-base/cli"
+	"k8s.io/klog/v2"
 
 	"github.com/binnacle-dev/binnacle/cmd/apiserver/app"
 )
@@ -17,5 +20,25 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(cli.Run(cmd))
+	os.Exit(run(cmd))
+}
+
+// run does what cli.Run does, and has regard for the exit codes of subcommands.
+func run(cmd *cobra.Command) int {
+	started := false
+	cmd.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	err := cli.RunNoErrOutput(cmd)
+	var exit app.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		fmt.Fprintf(os.Stderr, "Error: %v\n", err)
+		return exit.Code
+	case !started: // What is wrong is the command line, which no log has to tell.
+		fmt.Fprintf(os.Stderr, "Error: %v\n", err)
+	default:
+		klog.ErrorS(err, "command failed")
+	}
+	return 1
 }

@@ -87,6 +87,9 @@ type HubRight struct {
 	verbs []string
 }
 
+// Verbs are those that it must be allowed.
+func (r HubRight) Verbs() []string { return r.verbs }
+
 func (r HubRight) name() string {
 	return "hub-access-" + r.GroupResource().String()
 }

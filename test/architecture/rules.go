@@ -42,6 +42,7 @@ var arrows = []arrow{
 	{"pkg/compression", nil},
 	{"pkg/embeddedetcd", nil},
 	{"pkg/servingcert", nil},
+	{"pkg/hubcheck", []string{"pkg/apiserver"}},
 	{"pkg/features", nil},
 	{"pkg/version", nil},
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,5 +95,18 @@ func within(t *testing.T, limit time.Duration, what string, met func() bool) {
 			t.Fatalf("%s does not come within %s", what, limit)
 		case <-tick.C:
 		}
+	}
+}
+
+// apply writes one object as the hub's administrator.
+func apply(t *testing.T, namespace, object string) {
+	t.Helper()
+	kubectl, err := hub.KubectlFor("admin", framework.AdminGroup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl.Stdin = strings.NewReader(object)
+	if _, _, err := kubectl.Run(t.Context(), "apply", "--server-side", "-n", namespace, "-f", "-"); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -63,6 +63,8 @@ admission policies it follows.`,
 	}
 	width, _, _ := term.TerminalSize(cmd.OutOrStdout())
 	cliflag.SetUsageAndHelpFunc(cmd, flags, width)
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.AddCommand(o.checkHubCommand())
 	return cmd, nil
 }
 

@@ -1,0 +1,135 @@
+package hubcheck
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// registration is who has our group-versions.
+type registration struct {
+	all []Finding
+	// taken are the group-versions that are sent to a server already, so that CRDs in them are hidden.
+	taken sets.Set[schema.GroupVersion]
+}
+
+func (r registration) findings() []Finding { return r.all }
+
+func (c *Checker) apiServices(ctx context.Context) (registration, error) {
+	r := registration{taken: sets.New[schema.GroupVersion]()}
+	for _, gv := range c.GroupVersions {
+		name := gv.Version + "." + gv.Group
+		service, err := c.Registration.APIServices().Get(ctx, name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return r, fmt.Errorf("read APIService %s: %w", name, err)
+		}
+		f := Finding{Check: "apiservice", Object: name}
+		if err != nil {
+			f.Level, f.Message = OK, "nobody has it"
+		} else {
+			f.Level, f.Message = c.owner(service)
+			if service.Spec.Service != nil {
+				r.taken.Insert(gv)
+			}
+		}
+		r.all = append(r.all, f)
+	}
+	return r, nil
+}
+
+// owner says whose an APIService is.
+func (c *Checker) owner(service *apiregistrationv1.APIService) (Level, string) {
+	behind := service.Spec.Service
+	switch {
+	case behind == nil:
+		return Problem, "the hub keeps it for CRDs, and would undo a change: remove its label kube-aggregator.kubernetes.io/automanaged, then register"
+	case behind.Namespace+"/"+behind.Name == c.Service:
+		return OK, "registered for " + c.Service
+	default:
+		return Problem, fmt.Sprintf("another server has it, Service %s/%s", behind.Namespace, behind.Name)
+	}
+}
+
+// definitions finds the CRDs that lose a served version to us.
+func (c *Checker) definitions(ctx context.Context, services registration) ([]Finding, error) {
+	list, err := c.Extensions.CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list CustomResourceDefinitions: %w", err)
+	}
+	var all []Finding
+	for _, crd := range list.Items {
+		for _, gv := range c.GroupVersions {
+			if !servedIn(crd, gv) {
+				continue
+			}
+			f, err := c.definition(ctx, crd, gv, services.taken.Has(gv))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, f)
+		}
+	}
+	if len(all) == 0 {
+		all = []Finding{{Check: "customresourcedefinition", Level: OK, Message: "none would be hidden"}}
+	}
+	return all, nil
+}
+
+func servedIn(crd apiextensionsv1.CustomResourceDefinition, gv schema.GroupVersion) bool {
+	for _, version := range crd.Spec.Versions {
+		if crd.Spec.Group == gv.Group && version.Name == gv.Version && version.Served {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Checker) definition(ctx context.Context, crd apiextensionsv1.CustomResourceDefinition, gv schema.GroupVersion, hidden bool) (Finding, error) {
+	f := Finding{Check: "customresourcedefinition", Object: crd.Name + " " + gv.Version}
+	if hidden {
+		f.Level, f.Message = Note, "hidden by the APIService; what it holds cannot be counted while it is"
+		if !c.Serves(gv.WithKind(crd.Spec.Names.Kind)) {
+			f.Level, f.Message = Problem, "hidden by the APIService, and this server does not have the kind: its users get 404"
+		}
+		return f, nil
+	}
+	count, err := c.count(ctx, gv.WithResource(crd.Spec.Names.Plural))
+	if err != nil {
+		return f, err
+	}
+	f.Objects, f.Level = &count, Problem
+	switch {
+	case !c.Serves(gv.WithKind(crd.Spec.Names.Kind)):
+		f.Message = fmt.Sprintf("would be hidden with %d objects, and this server does not have the kind: its users would get 404. Do not register", count)
+	case count > 0:
+		f.Message = fmt.Sprintf("would be hidden with %d objects: move them, see docs/operations/moving-from-crds.md", count)
+	default:
+		f.Level, f.Message = Note, "would be hidden; it holds no objects. Delete it after the registration"
+	}
+	return f, nil
+}
+
+// page is how many objects are asked for at once.
+const page = 500
+
+func (c *Checker) count(ctx context.Context, resource schema.GroupVersionResource) (int64, error) {
+	var count int64
+	options := metav1.ListOptions{Limit: page}
+	for {
+		list, err := c.Objects.Resource(resource).List(ctx, options)
+		if err != nil {
+			return 0, fmt.Errorf("count %s: %w", resource.GroupResource(), err)
+		}
+		count += int64(len(list.Items))
+		if options.Continue = list.Continue; options.Continue == "" {
+			return count, nil
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package operations
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/binnacle-dev/binnacle/test/framework"
+)
+
+// report is what check-hub -o json prints.
+type report struct {
+	Ready    bool
+	Findings []finding
+}
+
+type finding struct {
+	Check, Level, Object, Message string
+	Objects                       *int64
+}
+
+// about returns the findings about an object, or of a check.
+func (r report) about(t *testing.T, what string) finding {
+	t.Helper()
+	for _, f := range r.Findings {
+		if f.Object == what || f.Check == what {
+			return f
+		}
+	}
+	t.Fatalf("nothing about %s in %+v", what, r.Findings)
+	return finding{}
+}
+
+func runCheck(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	root, err := framework.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "binnacle-apiserver"), append([]string{"check-hub"}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG=", "HOME="+t.TempDir())
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		t.Fatalf("exit code %d, want %d\n%s%s", got, want, out.String(), said.String())
+	}
+	return out.String()
+}
+
+func check(t *testing.T, want int, args ...string) report {
+	t.Helper()
+	kubeconfig, err := hub.Kubeconfig("admin", framework.AdminGroup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r report
+	out := runCheck(t, want, append(args, "-o", "json", "--kubeconfig="+kubeconfig)...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	if r.Ready != (want == 0) {
+		t.Errorf("ready is %v with exit code %d", r.Ready, want)
+	}
+	return r
+}
+
+// upstreamCRDs installs the CRDs of the upstream group, and removes them after the test.
+func upstreamCRDs(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	files, err := filepath.Glob("../integration/testdata/crds/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range append(files, "testdata/other-crd.yaml") {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = bytes.ReplaceAll(data, []byte("twin.binnacle.dev"), []byte("multicluster.x-k8s.io"))
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubectl(t, "apply", "-f", dir)
+	t.Cleanup(func() {
+		kubectl(t, "delete", "--ignore-not-found", "-f", dir)
+		within(t, requestTimeout, "the hub's own APIServices to go", func() bool {
+			return !exists(t, "apiservice", "v1alpha1.multicluster.x-k8s.io") && !exists(t, "apiservice", "v1alpha2.multicluster.x-k8s.io")
+		})
+	})
+	kubectl(t, "wait", "--for=condition=Established", "--timeout=30s", "-f", dir)
+	within(t, requestTimeout, "the hub's own APIServices", func() bool {
+		return exists(t, "apiservice", "v1alpha1.multicluster.x-k8s.io") && exists(t, "apiservice", "v1alpha2.multicluster.x-k8s.io")
+	})
+}
+
+func TestCheckHub(t *testing.T) {
+	t.Run("a hub that is ready", func(t *testing.T) {
+		r := check(t, 0)
+		for _, what := range []string{"hub-version", "aggregation-layer", "v1alpha1.multicluster.x-k8s.io", "v1alpha2.multicluster.x-k8s.io", "customresourcedefinition", "server-rights"} {
+			if f := r.about(t, what); f.Level != "ok" {
+				t.Errorf("%+v", f)
+			}
+		}
+	})
+	t.Run("an account that lacks a right", func(t *testing.T) {
+		roles := client().RbacV1().ClusterRoles()
+		role, err := roles.Get(t.Context(), framework.ServiceAccount, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		role.Rules = slices.DeleteFunc(role.Rules, func(rule rbacv1.PolicyRule) bool { return slices.Contains(rule.Resources, "flowschemas") })
+		if _, err := roles.Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := hub.Install(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+		if f := check(t, 1).about(t, "server-rights"); f.Level != "problem" || f.Message != "may not list flowschemas.flowcontrol.apiserver.k8s.io; see artifacts/base" {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("no account yet", func(t *testing.T) {
+		if f := check(t, 0, "--server-account=default/none").about(t, "server-rights"); f.Level != "note" {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("another server", func(t *testing.T) {
+		kubectl(t, "apply", "--server-side", "-k", artifacts(t, "registration"))
+		t.Cleanup(func() { kubectl(t, "delete", "-k", artifacts(t, "registration")) })
+		if f := check(t, 0).about(t, "v1alpha1.multicluster.x-k8s.io"); f.Message != "registered for binnacle-system/binnacle-apiserver" {
+			t.Errorf("%+v", f)
+		}
+		if f := check(t, 1, "--service=other/other").about(t, "v1alpha1.multicluster.x-k8s.io"); f.Level != "problem" {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("CRDs", testCheckCRDs)
+}
+
+func testCheckCRDs(t *testing.T) {
+	upstreamCRDs(t)
+	namespace := newNamespace(t, nil)
+	const profile = `{"apiVersion":"multicluster.x-k8s.io/v1alpha1","kind":"ClusterProfile","metadata":{"name":"NAME"},"spec":{"clusterManager":{"name":"m"}}}`
+	for _, name := range []string{"a", "b"} {
+		apply(t, namespace, strings.ReplaceAll(profile, "NAME", name))
+	}
+	before, _ := kubectl(t, "get", "apiservices,crd,clusterprofiles", "-A", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}{end}")
+	r := check(t, 1)
+	tests := []struct {
+		object, level, message string
+		objects                int64
+	}{
+		{"clusterprofiles.multicluster.x-k8s.io v1alpha1", "problem", "would be hidden with 2 objects: move them", 2},
+		{"clusterprofiles.multicluster.x-k8s.io v1alpha2", "problem", "would be hidden with 2 objects: move them", 2},
+		{"placementdecisions.multicluster.x-k8s.io v1alpha1", "note", "it holds no objects", 0},
+		{"serviceexports.multicluster.x-k8s.io v1alpha1", "problem", "this server does not have the kind", 0},
+	}
+	for _, test := range tests {
+		f := r.about(t, test.object)
+		if f.Level != test.level || !strings.Contains(f.Message, test.message) || f.Objects == nil || *f.Objects != test.objects {
+			t.Errorf("%+v, want %+v", f, test)
+		}
+	}
+	if f := r.about(t, "v1alpha1.multicluster.x-k8s.io"); f.Level != "problem" || !strings.Contains(f.Message, "automanaged") {
+		t.Errorf("%+v", f)
+	}
+	for _, f := range r.Findings {
+		if strings.HasSuffix(f.Object, " v1beta1") {
+			t.Errorf("a version that is not ours is reported: %+v", f)
+		}
+	}
+	if after, _ := kubectl(t, "get", "apiservices,crd,clusterprofiles", "-A", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}{end}"); after != before {
+		t.Errorf("the check has changed something:\n%s\n%s", before, after)
+	}
+}
+
+// TestCheckHubFails is what ends with 2: nothing is known about the hub then.
+func TestCheckHubFails(t *testing.T) {
+	nobody, err := hub.Kubeconfig("nobody-in-particular")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"no hub":         nil,
+		"no such file":   {"--kubeconfig=" + filepath.Join(t.TempDir(), "none")},
+		"no rights":      {"--kubeconfig=" + nobody},
+		"no such output": {"--kubeconfig=" + nobody, "-o", "yaml"},
+		"no such flag":   {"--none"},
+		"no such form":   {"--kubeconfig=" + nobody, "--service=none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if out := runCheck(t, 2, args...); out != "" {
+				t.Errorf("it says %s", out)
+			}
+		})
+	}
+}
