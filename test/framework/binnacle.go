@@ -48,7 +48,7 @@ func (h *Hub) StartReplica(ctx context.Context, o ServerOptions) (*Server, error
 	s.user = func(user string, groups []string) *rest.Config { return h.clientConfig(s.URL(), user, groups) }
 	s.admin = func() (*rest.Config, error) { return s.ConfigFor("admin", AdminGroup), nil }
 	if err := h.step(o.Name, func() error { return s.Start(ctx) }); err != nil {
-		return nil, discard(s, err)
+		return nil, discard(s.Process, err)
 	}
 	h.onStop(func() error { return s.Stop() })
 	return s, nil
@@ -79,10 +79,10 @@ func (h *Hub) serverKubeconfig(ctx context.Context) (string, error) {
 	return path, WriteKubeconfig(path, config)
 }
 
-// discard ends a server whose start failed.
-func discard(s *Server, err error) error {
-	if s.cmd == nil {
+// discard ends a process whose start failed.
+func discard(p *Process, err error) error {
+	if p.cmd == nil {
 		return err
 	}
-	return errors.Join(err, s.Kill())
+	return errors.Join(err, p.Kill())
 }

@@ -82,19 +82,25 @@ func StartEtcd(ctx context.Context, o EtcdOptions) (*Etcd, error) {
 	if !o.Fsync {
 		args = append(args, "--unsafe-no-fsync")
 	}
-	c := command{name: o.Name, path: filepath.Join(binDir, "etcd"), args: args, dir: o.Dir, detached: o.Detached}
-	if e.Process, err = c.start(); err != nil {
-		return nil, err
-	}
-	ctx, cancel := withTimeout(ctx, o.Name)
-	defer cancel()
-	if err := until(ctx, e.Process, "etcd to be ready", func(ctx context.Context) error {
-		return healthy(ctx, e.Config(), "/readyz")
-	}); err != nil {
-		_ = e.Kill()
-		return nil, err
+	e.Process = &Process{command: command{name: o.Name, path: filepath.Join(binDir, "etcd"), args: args, dir: o.Dir, detached: o.Detached}}
+	if err := e.Restart(ctx); err != nil {
+		return nil, discard(e.Process, err)
 	}
 	return e, nil
+}
+
+// Restart starts an etcd that was stopped, at the same address and on what is in its data folder then, and returns when it is ready.
+func (e *Etcd) Restart(ctx context.Context) error {
+	p, err := e.command.start()
+	if err != nil {
+		return err
+	}
+	e.Process = p
+	ctx, cancel := withTimeout(ctx, e.name)
+	defer cancel()
+	return until(ctx, e.Process, "etcd to be ready", func(ctx context.Context) error {
+		return healthy(ctx, e.Config(), "/readyz")
+	})
 }
 
 // Flags returns the flags with which an API server, ours or the hub's, uses this etcd.

@@ -30,7 +30,7 @@ func StartStandalone(ctx context.Context, o ServerOptions) (*Server, error) {
 		return config, nil
 	}
 	if err := s.Start(ctx); err != nil {
-		return nil, discard(s, err)
+		return nil, discard(s.Process, err)
 	}
 	return s, nil
 }

@@ -66,11 +66,15 @@ Exit code 0: nothing stands in the way. 1: something does, and is printed as a p
 	flags.StringVar(&c.service, "service", defaultService, "Service, as NAMESPACE/NAME, that our APIServices name.")
 	flags.StringVarP(&c.output, "output", "o", "text", "text or json.")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return ExitError{err, 2} })
-	// The server's own help, which is inherited, has the server's flags.
+	setOwnHelp(cmd)
+	return cmd
+}
+
+// setOwnHelp gives a subcommand a help of its own. The server's, which it would inherit, has the server's flags.
+func setOwnHelp(cmd *cobra.Command) {
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nUsage:\n  %s\n\nFlags:\n%s", cmd.Long, cmd.UseLine(), cmd.LocalNonPersistentFlags().FlagUsages())
 	})
-	return cmd
 }
 
 func (c *checkHub) run(ctx context.Context, config *rest.Config, out io.Writer) error {

@@ -40,7 +40,9 @@ func NewCommand(ctx context.Context) (*cobra.Command, error) {
 		Short: "The API server of a multi-cluster hub",
 		Long: `The Binnacle API server keeps the inventory of a multi-cluster hub: the SIG-Multicluster kinds ClusterProfile and PlacementDecision,
 from a storage of its own. With --standalone it serves by itself; without, it is an aggregated server of a hub cluster, whose identities, rights and
-admission policies it follows.`,
+admission policies it follows.
+
+binnacle-apiserver check-hub looks at a hub before the registration, binnacle-apiserver snapshot saves the embedded etcd; each has its --help.`,
 		Version:       version.String(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
@@ -64,7 +66,7 @@ admission policies it follows.`,
 	width, _, _ := term.TerminalSize(cmd.OutOrStdout())
 	cliflag.SetUsageAndHelpFunc(cmd, flags, width)
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.AddCommand(o.checkHubCommand())
+	cmd.AddCommand(o.checkHubCommand(), o.snapshotCommand())
 	return cmd, nil
 }
 

@@ -1,0 +1,44 @@
+package embeddedetcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// Snapshot writes a snapshot of the running member on dir, which may be another process's, in the form that etcdutl restores.
+func Snapshot(ctx context.Context, dir string, to io.Writer) error {
+	if err := snapshot(ctx, dir, to); err != nil {
+		return fmt.Errorf("snapshot of the embedded etcd in %s: %w", dir, err)
+	}
+	return nil
+}
+
+func snapshot(ctx context.Context, dir string, to io.Writer) (err error) {
+	socket, err := filepath.Abs(filepath.Join(dir, "run", clientSocket))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(socket); err != nil {
+		return fmt.Errorf("no server runs on it, or the path of the folder is so long that its socket is elsewhere: %w", err)
+	}
+	endpoint := url.URL{Scheme: "unix", Path: socket}
+	client, err := clientv3.New(clientv3.Config{Context: ctx, Endpoints: []string{endpoint.String()}, Logger: zap.NewNop()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	reader, err := client.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, reader)
+	return errors.Join(err, reader.Close())
+}
