@@ -98,6 +98,21 @@ func within(t *testing.T, limit time.Duration, what string, met func() bool) {
 	}
 }
 
+// wantQuoted wants docs/troubleshooting.md to quote what a user sees.
+func wantQuoted(t *testing.T, seen, quote string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(artifacts(t), "..", "docs", "troubleshooting.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(seen, quote) {
+		t.Errorf("what is seen is %q, without %q", seen, quote)
+	}
+	if !strings.Contains(string(page), quote) {
+		t.Errorf("docs/troubleshooting.md does not quote %q", quote)
+	}
+}
+
 // apply writes one object as the hub's administrator.
 func apply(t *testing.T, namespace, object string) {
 	t.Helper()

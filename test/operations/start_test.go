@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/binnacle-dev/binnacle/test/framework"
 )
@@ -55,6 +56,9 @@ func TestWorkloadsStart(t *testing.T) {
 				}
 			}
 			testMetricsRole(t, port)
+			if overlay == "embedded-etcd" {
+				registerAsShipped(t, port)
+			}
 			signalled := time.Now()
 			if err := started.stop(); err != nil {
 				t.Errorf("the end: %v", err)
@@ -63,6 +67,36 @@ func TestWorkloadsStart(t *testing.T) {
 				t.Errorf("an idle server took %s to end, of %d s", took, grace)
 			}
 		})
+	}
+}
+
+// registerAsShipped applies the registration of a server that makes its certificate itself, with no other change than to the address:
+// the server tells the hub its CA.
+func registerAsShipped(t *testing.T, port int) {
+	t.Helper()
+	objects := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
+	for _, object := range rendered(t, "registration") {
+		switch object.GetKind() {
+		case "Service":
+			object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
+		case "APIService":
+			if _, found, _ := unstructured.NestedString(object.Object, "spec", "caBundle"); found {
+				t.Error("a CA is in it already")
+			}
+			if err := unstructured.SetNestedField(object.Object, int64(port), "spec", "service", "port"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		objects.Items = append(objects.Items, *object)
+	}
+	manifest, err := objects.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, framework.Namespace, string(manifest))
+	t.Cleanup(func() { removeRegistration(t) })
+	if err := hub.Registered(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

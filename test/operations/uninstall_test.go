@@ -49,6 +49,7 @@ func TestUninstall(t *testing.T) {
 		within(t, requestTimeout, "a namespace that cannot be deleted", func() bool {
 			return conditionOf(t, waiting, corev1.NamespaceDeletionDiscoveryFailure) == corev1.ConditionTrue
 		})
+		wantOutageQuoted(t, waiting)
 		removeRegistration(t)
 		within(t, requestTimeout, "the namespace to go with the registration", func() bool { return !exists(t, "namespace", waiting) })
 		if err := server.Start(ctx); err != nil {
@@ -88,6 +89,21 @@ func TestUninstall(t *testing.T) {
 			t.Errorf("what was kept: %v, %v", found, err)
 		}
 	})
+}
+
+// wantOutageQuoted looks at an outage as a user does.
+func wantOutageQuoted(t *testing.T, waiting string) {
+	t.Helper()
+	_, said, err := hub.Kubectl(t.Context(), "get", "clusterprofiles", "-A")
+	if err == nil {
+		t.Error("our kinds are answered without a server")
+	}
+	wantQuoted(t, said, "Error from server (ServiceUnavailable): the server is currently unable to handle the request (get clusterprofiles.multicluster.x-k8s.io)")
+	services, _ := kubectl(t, "get", "apiservices", "-l", "app.kubernetes.io/part-of=binnacle", "-o", "jsonpath={.items[*].status.conditions}")
+	wantQuoted(t, services, "FailedDiscoveryCheck")
+	wantQuoted(t, services, "connect: connection refused")
+	conditions, _ := kubectl(t, "get", "namespace", waiting, "-o", "jsonpath={.status.conditions}")
+	wantQuoted(t, conditions, "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs")
 }
 
 // claim is what the controller of StatefulSets, which this hub does not run, makes.
