@@ -29,11 +29,12 @@ const requestTimeout = 60 * time.Second
 // TestWorkloadsStart runs the shipped server with the arguments of each workload, paths and addresses replaced, under the shipped rights,
 // and asks what the probes ask.
 func TestWorkloadsStart(t *testing.T) {
+	// Its rights, and its Secret. For the others they change nothing.
+	kubectl(t, "apply", "--server-side", "-k", artifacts(t, "overlays", "managed-certificate"))
+	t.Cleanup(func() { kubectl(t, "delete", "-k", artifacts(t, "components", "managed-certificate")) })
 	for _, overlay := range workloads {
 		t.Run(overlay, func(t *testing.T) {
 			w := workloadOf(t, overlay)
-			kubectl(t, "apply", "--server-side", "-k", artifacts(t, "overlays", "managed-certificate"))
-			t.Cleanup(func() { kubectl(t, "delete", "--wait=true", "-k", artifacts(t, "components", "managed-certificate")) })
 			port := freePort(t)
 			files := mount(t, w)
 			args := argsOf(t, w, port, files)

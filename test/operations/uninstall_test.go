@@ -41,6 +41,8 @@ func TestUninstall(t *testing.T) {
 	}
 
 	t.Run("the server first", func(t *testing.T) {
+		// kubectl remembers which kinds there are.
+		kubectl(t, "get", "clusterprofiles", "-A")
 		if err := server.Stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +105,7 @@ func wantOutageQuoted(t *testing.T, waiting string) {
 	wantQuoted(t, services, "FailedDiscoveryCheck")
 	wantQuoted(t, services, "connect: connection refused")
 	conditions, _ := kubectl(t, "get", "namespace", waiting, "-o", "jsonpath={.status.conditions}")
-	wantQuoted(t, conditions, "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs")
+	wantQuoted(t, conditions, "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs")
 }
 
 // claim is what the controller of StatefulSets, which this hub does not run, makes.
