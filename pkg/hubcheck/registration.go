@@ -49,7 +49,7 @@ func (c *Checker) owner(service *apiregistrationv1.APIService) (Level, string) {
 	behind := service.Spec.Service
 	switch {
 	case behind == nil:
-		return Problem, "the hub keeps it for CRDs, and would undo a change: remove its label kube-aggregator.kubernetes.io/automanaged, then register"
+		return Problem, "the hub keeps it for CRDs; register with kubectl apply --server-side --force-conflicts"
 	case behind.Namespace+"/"+behind.Name == c.Service:
 		return OK, "registered for " + c.Service
 	default:

@@ -196,7 +196,7 @@ func (m *Manager) injectInto(ctx context.Context, name string, bundle []byte) er
 		return err
 	}
 	if service.Spec.Service == nil {
-		return errors.New("it is served by the hub itself, from a CRD; see the docs on installation")
+		return nil // The hub's own, for a CRD: the same, we are registered later. A server that waited for that would never be ready for it.
 	}
 	patch, err := caBundlePatch(service.ResourceVersion, bundle)
 	if err != nil {

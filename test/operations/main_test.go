@@ -121,7 +121,7 @@ func apply(t *testing.T, namespace, object string) {
 		t.Fatal(err)
 	}
 	kubectl.Stdin = strings.NewReader(object)
-	if _, _, err := kubectl.Run(t.Context(), "apply", "--server-side", "-n", namespace, "-f", "-"); err != nil {
+	if _, _, err := kubectl.Run(t.Context(), "apply", "--server-side", "--force-conflicts", "-n", namespace, "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
 }

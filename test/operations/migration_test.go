@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +57,6 @@ func TestMovingFromCRDs(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
 		t.Skip("the page uses jq: ", err)
 	}
-	ctx := t.Context()
 	upstreamCRDs(t)
 	kubectl(t, "delete", "crd", "serviceexports.multicluster.x-k8s.io")
 	crds := t.TempDir()
@@ -67,17 +67,14 @@ func TestMovingFromCRDs(t *testing.T) {
 
 	dir := t.TempDir()
 	shell(t, dir, section(t, "### Save"))
-	server, err := hub.StartReplica(ctx, framework.ServerOptions{Name: "moving", DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Stop() })
+	kubectl(t, "apply", "--server-side", "-k", artifacts(t, "overlays", "managed-certificate"))
+	t.Cleanup(func() { kubectl(t, "delete", "-k", artifacts(t, "components", "managed-certificate")) })
+	w, port := workloadOf(t, "embedded-etcd"), freePort(t)
+	run(t, argsOf(t, w, port, mount(t, w)))
+	within(t, requestTimeout, "a server beside the CRDs", func() bool { return probed(port, "/readyz") == http.StatusOK })
 	shell(t, dir, section(t, "### Let go of finalizers"))
-	shell(t, dir, section(t, "### Take over"))
-	if err := hub.Register(ctx, server.Port); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeRegistration(t) })
+	// Step "Take over", with another address.
+	registerAsShipped(t, port)
 	if left := content(t, namespace); len(left) != 0 {
 		t.Fatalf("before the import the server has %v", left)
 	}
