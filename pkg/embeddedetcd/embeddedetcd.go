@@ -30,18 +30,23 @@ const startTimeout = 60 * time.Second
 // ErrLocked says that another process has the data directory.
 var ErrLocked = errors.New("another process is using it")
 
-// Start runs etcd on the data in dir, which it makes where it is missing, and waits until it serves. One process at a time may have
-// dir. Every error names dir.
-func Start(ctx context.Context, dir string) (*Server, error) {
+// MaxBytes is how large the database may become before it takes no more writes: etcd's default.
+const MaxBytes int64 = 2 << 30
+
+// Start runs etcd on the data in dir, which it makes where it is missing, and waits until it serves. A database that has reached
+// MaxBytes is first compacted and made smaller. One process at a time may have dir. Every error names dir.
+func Start(ctx context.Context, dir string) (*Server, error) { return startWith(ctx, dir, MaxBytes) }
+
+func startWith(ctx context.Context, dir string, maxBytes int64) (*Server, error) {
 	s := &Server{}
-	if err := s.start(ctx, dir); err != nil {
+	if err := s.start(ctx, dir, maxBytes); err != nil {
 		s.Stop()
 		return nil, fmt.Errorf("embedded etcd in %s: %w", dir, err)
 	}
 	return s, nil
 }
 
-func (s *Server) start(ctx context.Context, dir string) error {
+func (s *Server) start(ctx context.Context, dir string, maxBytes int64) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -61,6 +66,7 @@ func (s *Server) start(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	config.QuotaBackendBytes = maxBytes
 	database := datadir.ToBackendFileName(config.Dir)
 	if err := errors.Join(checkLog(database, datadir.ToWALDir(config.Dir)), checkDatabase(database)); err != nil {
 		return explain(err)
@@ -70,7 +76,7 @@ func (s *Server) start(ctx context.Context, dir string) error {
 	}
 	select {
 	case <-s.etcd.Server.ReadyNotify():
-		return nil
+		return makeRoom(ctx, s.Endpoint())
 	case err := <-s.etcd.Err():
 		return explain(err)
 	case err := <-failed:

@@ -29,8 +29,7 @@ func snapshot(ctx context.Context, dir string, to io.Writer) (err error) {
 	if _, err := os.Stat(socket); err != nil {
 		return fmt.Errorf("no server runs on it, or the path of the folder is so long that its socket is elsewhere: %w", err)
 	}
-	endpoint := url.URL{Scheme: "unix", Path: socket}
-	client, err := clientv3.New(clientv3.Config{Context: ctx, Endpoints: []string{endpoint.String()}, Logger: zap.NewNop()})
+	client, err := newClient(ctx, (&url.URL{Scheme: "unix", Path: socket}).String())
 	if err != nil {
 		return err
 	}
@@ -41,4 +40,8 @@ func snapshot(ctx context.Context, dir string, to io.Writer) (err error) {
 	}
 	_, err = io.Copy(to, reader)
 	return errors.Join(err, reader.Close())
+}
+
+func newClient(ctx context.Context, endpoint string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Context: ctx, Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 }

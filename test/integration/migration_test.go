@@ -22,7 +22,8 @@ const migrated = 3 * time.Minute
 
 // TestStorageVersionMigration has the hub rewrite all objects after the server has got another encoding, and rewrite nothing the next time.
 func TestStorageVersionMigration(t *testing.T) {
-	own := startOwnHub(t, 1)
+	t.Parallel() // It mostly waits.
+	own := startOwnHub(t, framework.HubOptions{}, 1)
 	y := newYard(t, own.AdminConfig(), own.namespace(t, "inventory"))
 	warm(t, y)
 	former := own.replica(t, "former", "--storage-media-type=application/json")

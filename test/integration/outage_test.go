@@ -32,7 +32,8 @@ const (
 // TestOutage takes the server away from its hub, in two ways, and looks at what that blocks, what it does not, and what becomes of it after
 // the server is back.
 func TestOutage(t *testing.T) {
-	own := startOwnHub(t, 1)
+	t.Parallel() // It mostly waits.
+	own := startOwnHub(t, framework.HubOptions{}, 1)
 	s := own.replicas[0]
 	o := outage{t: t, own: own, client: kubernetes.NewForConfigOrDie(own.AdminConfig()), services: apiregistration.NewForConfigOrDie(own.AdminConfig())}
 	for _, way := range []struct {

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/binnacle-dev/binnacle/test/framework"
 )
 
 func (own ownHub) namespace(t *testing.T, name string) string {
@@ -25,7 +27,7 @@ func (own ownHub) namespace(t *testing.T, name string) string {
 // TestQuotaUnderLoad creates through two replicas and the hub at once, and lets exactly as many in as the quota has room for; then it takes
 // the hub away.
 func TestQuotaUnderLoad(t *testing.T) {
-	own := startOwnHub(t, 2)
+	own := startOwnHub(t, framework.HubOptions{}, 2)
 	const writers, room = 16, 5
 	for round := range 5 {
 		namespace := own.namespace(t, fmt.Sprint("race-", round))

@@ -14,8 +14,9 @@ import (
 // TestRestartOfEverything restarts the hub's API server, its controllers and us at once, us last and slowly, and wants the garbage
 // collector to take nothing whose owner lives: while we are away it cannot know (cases.md, 12).
 func TestRestartOfEverything(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	ctx := t.Context()
-	own := startOwnHub(t, 2)
+	own := startOwnHub(t, framework.HubOptions{}, 2)
 	y := newYard(t, own.AdminConfig(), own.namespace(t, "inventory"))
 	warm(t, y)
 	var owners, maps []object

@@ -24,7 +24,7 @@ import (
 // client fails, and each watch has every event once (apiserver-guide D19; cases.md, 46).
 func TestRollingRestart(t *testing.T) {
 	// As in artifacts: long enough for the endpoint to be taken out before the server stops accepting.
-	r := newReplicated(t, framework.HubOptions{}, "--shutdown-delay-duration=4s", "--shutdown-send-retry-after=true")
+	r := startOwnHub(t, framework.HubOptions{}, 2, "--shutdown-delay-duration=4s", "--shutdown-send-retry-after=true")
 	namespaces := r.namespaces(t, 10)
 	defer r.keepEndpoints(t)()
 

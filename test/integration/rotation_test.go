@@ -32,16 +32,16 @@ func TestRotation(t *testing.T) {
 	auditLog := filepath.Join(dir, "audit.log")
 	policy := file(t, "policy.yaml", `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
 {"level": "Metadata", "users": ["system:serviceaccount:binnacle-system:binnacle-apiserver"]}, {"level": "None"}]}`)
-	r := newReplicated(t, framework.HubOptions{APIServerFlags: []string{"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog, "--vmodule=dynamic_serving_content=2"}})
+	r := startOwnHub(t, framework.HubOptions{APIServerFlags: []string{"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog, "--vmodule=dynamic_serving_content=2"}}, 2)
 	load := startWriters(t, r.AdminConfig(), r.namespaces(t, 10))
 	for _, step := range []struct {
 		name   string
-		rotate func(*testing.T, *replicated)
+		rotate func(*testing.T, ownHub)
 	}{
 		{"CA and certificate of the front proxy", rotateFrontProxy},
 		{"CA of the users", rotateClientCA},
 		{"serving certificates", rotateServing},
-		{"token", func(t *testing.T, r *replicated) { rotateToken(t, r, auditLog) }},
+		{"token", func(t *testing.T, r ownHub) { rotateToken(t, r, auditLog) }},
 		{"client certificate at etcd", rotateEtcdClient},
 	} {
 		t.Run(step.name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func issue(t *testing.T, ca *framework.CA, leaf framework.Leaf) (cert, key []byt
 }
 
 // asking returns what a replica answers to whoever shows a certificate, over a new connection, with headers of a front proxy.
-func asking(t *testing.T, r *replicated, cert, key []byte, header http.Header) (codes []int) {
+func asking(t *testing.T, r ownHub, cert, key []byte, header http.Header) (codes []int) {
 	t.Helper()
 	for _, replica := range r.replicas {
 		transport, err := rest.TransportFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: r.ServingCA.PEM(), CertData: cert, KeyData: key}})
@@ -130,7 +130,7 @@ func all(codes []int, want int) bool {
 	return len(codes) > 0
 }
 
-func rotateFrontProxy(t *testing.T, r *replicated) {
+func rotateFrontProxy(t *testing.T, r ownHub) {
 	another := newCA(t)
 	leaf := framework.Leaf{CommonName: "front-proxy-client"}
 	cert, key := issue(t, another, leaf)
@@ -166,7 +166,7 @@ func rotateFrontProxy(t *testing.T, r *replicated) {
 	})
 }
 
-func rotateClientCA(t *testing.T, r *replicated) {
+func rotateClientCA(t *testing.T, r ownHub) {
 	another := newCA(t)
 	cert, key := issue(t, another, framework.Leaf{CommonName: "admin", Organization: []string{framework.AdminGroup}})
 	if codes := asking(t, r, cert, key, nil); !all(codes, http.StatusUnauthorized) {
@@ -181,7 +181,7 @@ func rotateClientCA(t *testing.T, r *replicated) {
 	within(t, rotationPatience, "the replicas to trust the new CA", func() bool { return all(asking(t, r, cert, key, nil), http.StatusOK) })
 }
 
-func rotateServing(t *testing.T, r *replicated) {
+func rotateServing(t *testing.T, r ownHub) {
 	for i, replica := range r.replicas {
 		cert, key := issue(t, r.ServingCA, framework.Leaf{CommonName: "renewed", Hosts: []string{framework.Service + "." + framework.Namespace + ".svc", "localhost", "127.0.0.1"}, Lifetime: 77 * time.Hour})
 		files := filepath.Join(r.Dir(), "pki", fmt.Sprint("replica-", i))
@@ -203,7 +203,7 @@ func rotateServing(t *testing.T, r *replicated) {
 }
 
 // wantEnd wants the metric to say when a certificate ends.
-func wantEnd(t *testing.T, r *replicated, replica *framework.Server, certificate string, in time.Duration) {
+func wantEnd(t *testing.T, r ownHub, replica *framework.Server, certificate string, in time.Duration) {
 	t.Helper()
 	end := time.Unix(int64(metric(t, r, replica, `binnacle_certificate_expiration_timestamp_seconds\{certificate="`+certificate+`"\}`)), 0)
 	if left := time.Until(end); left < in-5*time.Minute || left > in {
@@ -212,7 +212,7 @@ func wantEnd(t *testing.T, r *replicated, replica *framework.Server, certificate
 }
 
 // metric reads one sample of a replica's metrics; 0 if there is none.
-func metric(t *testing.T, r *replicated, replica *framework.Server, sample string) int {
+func metric(t *testing.T, r ownHub, replica *framework.Server, sample string) int {
 	t.Helper()
 	body := newCaller(t, replica.ConfigFor("admin", framework.AdminGroup), ours, "", "").must(request{method: http.MethodGet, path: "/metrics", accept: "text/plain"}).raw
 	found := regexp.MustCompile(`(?m)^` + sample + ` (\S+)$`).FindSubmatch(body)
@@ -226,7 +226,7 @@ func metric(t *testing.T, r *replicated, replica *framework.Server, sample strin
 	return int(value)
 }
 
-func rotateToken(t *testing.T, r *replicated, auditLog string) {
+func rotateToken(t *testing.T, r ownHub, auditLog string) {
 	identity, err := r.ServiceAccountConfig(t.Context(), framework.Namespace, framework.ServiceAccount)
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +255,7 @@ func rotateToken(t *testing.T, r *replicated, auditLog string) {
 	})
 }
 
-func rotateEtcdClient(t *testing.T, r *replicated) {
+func rotateEtcdClient(t *testing.T, r ownHub) {
 	cert, key := issue(t, r.etcd.CA, framework.Leaf{CommonName: "renewed", Lifetime: 55 * time.Hour})
 	replaceEtcdClient(t, r, cert, key)
 	for _, replica := range r.replicas {
@@ -263,7 +263,7 @@ func rotateEtcdClient(t *testing.T, r *replicated) {
 	}
 }
 
-func replaceEtcdClient(t *testing.T, r *replicated, cert, key []byte) {
+func replaceEtcdClient(t *testing.T, r ownHub, cert, key []byte) {
 	t.Helper()
 	config := r.etcd.Config()
 	replace(t, config.KeyFile, key)
@@ -271,7 +271,7 @@ func replaceEtcdClient(t *testing.T, r *replicated, cert, key []byte) {
 }
 
 // wrongEtcdClient shows that new connections to etcd are made with what the file holds at that time.
-func wrongEtcdClient(t *testing.T, r *replicated) {
+func wrongEtcdClient(t *testing.T, r ownHub) {
 	config := r.etcd.Config()
 	goodCert, err := os.ReadFile(config.CertFile)
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 // TestManagedServingCert lets two replicas share a certificate that they make themselves, and replaces certificate and CA under load:
 // no call through the hub fails. It has a hub of its own, since it changes whom the hub trusts.
 func TestManagedServingCert(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	ctx := t.Context()
 	own, err := framework.StartHub(ctx, framework.HubOptions{Dir: t.TempDir()})
 	if err != nil {
