@@ -63,7 +63,12 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 		if likeCustomResources {
 			handler = filters.WithApplyBodyCheck(handler, Codecs, schemas, config.MaxRequestBodyBytes, isOurs)
 		}
-		return filters.WithFailedReviews(build(filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), config), Codecs)
+		handler = filters.WithFailedReviews(build(filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), config), Codecs)
+		drain := filters.Drain{
+			Shutdown: config.ShutdownInitiatedNotify(), Delay: config.ShutdownDelayDuration,
+			Resolver: config.RequestInfoResolver, LongRunning: config.LongRunningFunc,
+		}
+		return drain.Filter(handler)
 	}
 	if inner := c.Generic.Authorization.Authorizer; inner != nil {
 		c.Generic.Authorization.Authorizer = filters.MarkFailedReviews(inner)

@@ -2,12 +2,14 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -24,7 +26,7 @@ import (
 // client fails, and each watch has every event once (apiserver-guide D19; cases.md, 46).
 func TestRollingRestart(t *testing.T) {
 	// As in artifacts: long enough for the endpoint to be taken out before the server stops accepting.
-	r := startOwnHub(t, framework.HubOptions{}, 2, "--shutdown-delay-duration=4s", "--shutdown-send-retry-after=true")
+	r := startOwnHub(t, framework.HubOptions{}, 2, "--shutdown-delay-duration=4s", "--disable-http2-serving")
 	namespaces := r.namespaces(t, 10)
 	defer r.keepEndpoints(t)()
 
@@ -79,7 +81,7 @@ func startWriters(t *testing.T, config *rest.Config, namespaces []string) *write
 				// A write that has begun is finished: what it did must be known.
 				if err := write(context.WithoutCancel(ctx), profiles, i); err != nil {
 					w.failed.Add(1)
-					t.Logf("%s: write %d: %v", namespace, i, err)
+					t.Logf("%s: write %d: %v: %s", namespace, i, err, causesOf(err))
 					continue
 				}
 				w.done.Add(1)
@@ -95,6 +97,16 @@ func startWriters(t *testing.T, config *rest.Config, namespaces []string) *write
 	}
 	t.Cleanup(w.stop)
 	return w
+}
+
+// causesOf is what a status says beyond its message, such as the answer of a proxy on the way.
+func causesOf(err error) (text string) {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			text += cause.Message + " "
+		}
+	}
+	return text
 }
 
 // write does the i-th write of a namespace: it creates an object, changes it, and removes it.
