@@ -5,6 +5,7 @@
 package certexpiry
 
 import (
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -53,6 +54,32 @@ func Serving(name string, provider dynamiccertificates.CertKeyContentProvider) C
 // Trusted are the CAs that a server trusts.
 func Trusted(name string, provider dynamiccertificates.CAContentProvider) Certificate {
 	return Certificate{Name: name, Notifier: provider, Content: provider.CurrentCABundleContent, Bundle: true}
+}
+
+// Without leaves out of a bundle what another has: a server may keep the CAs of several purposes in one.
+func (c Certificate) Without(other Certificate) Certificate {
+	all := c.Content
+	c.Content = func() []byte {
+		known := map[string]bool{}
+		for _, block := range blocks(other.Content()) {
+			known[string(block.Bytes)] = true
+		}
+		var left []byte
+		for _, block := range blocks(all()) {
+			if !known[string(block.Bytes)] {
+				left = append(left, pem.EncodeToMemory(block)...)
+			}
+		}
+		return left
+	}
+	return c
+}
+
+func blocks(data []byte) (found []*pem.Block) {
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		found = append(found, block)
+	}
+	return found
 }
 
 // end is when a certificate ends, or the next one of a bundle.

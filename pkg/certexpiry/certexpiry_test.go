@@ -1,6 +1,7 @@
 package certexpiry
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -108,6 +109,21 @@ func TestMetric(t *testing.T) {
 		if len(found) != 2 {
 			t.Errorf("%v, want two", found)
 		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	one, two := ending(t, 3), ending(t, 8)
+	bundle := func(content ...[]byte) Certificate {
+		return Certificate{Bundle: true, Content: func() []byte { return bytes.Join(content, nil) }}
+	}
+	now := time.Now()
+	end, err := bundle(one, two).Without(bundle(one)).end(now)
+	if err != nil || end.Sub(now).Round(time.Hour) != 8*time.Hour {
+		t.Errorf("ends in %s, %v", end.Sub(now), err)
+	}
+	if _, err := bundle(one).Without(bundle(one, two)).end(now); err == nil {
+		t.Error("nothing is left, and has an end")
 	}
 }
 

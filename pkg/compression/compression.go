@@ -63,7 +63,8 @@ func (t *transformer) TransformToStorage(ctx context.Context, data []byte, dataC
 	return t.inner.TransformToStorage(ctx, data, dataCtx)
 }
 
-// TransformFromStorage implements value.Read. A value that is not compressed is not stale for that: it is compressed when it changes.
+// TransformFromStorage implements value.Read. A compressed value is stale for a server that does not compress, so that a storage migration
+// writes it as others can read it. One that is not compressed is not stale for one that does: it is compressed when it changes.
 func (t *transformer) TransformFromStorage(ctx context.Context, data []byte, dataCtx value.Context) ([]byte, bool, error) {
 	plain, stale, err := t.inner.TransformFromStorage(ctx, data, dataCtx)
 	if err != nil || !bytes.HasPrefix(plain, magic) {
@@ -72,5 +73,5 @@ func (t *transformer) TransformFromStorage(ctx context.Context, data []byte, dat
 	if plain, err = t.decoder.DecodeAll(plain, nil); err != nil {
 		return nil, false, fmt.Errorf("cannot decompress what etcd holds: %w", err)
 	}
-	return plain, stale, nil
+	return plain, stale || !t.write, nil
 }

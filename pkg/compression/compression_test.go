@@ -70,14 +70,15 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("encrypted: %.40q, %v", hidden, err)
 			}
 			for name, read := range map[string]struct {
-				by   value.Transformer
-				data []byte
+				by    value.Transformer
+				data  []byte
+				stale bool
 			}{
-				"back": {transformer, stored}, "without compression": {compressing(t, nil, false), stored},
-				"as it was": {transformer, test.data}, "decrypted": {encrypting, hidden},
+				"back": {transformer, stored, false}, "without compression": {compressing(t, nil, false), stored, test.packed},
+				"as it was": {transformer, test.data, false}, "decrypted": {encrypting, hidden, false},
 			} {
 				got, stale, err := read.by.TransformFromStorage(t.Context(), read.data, dataCtx)
-				if err != nil || stale || !bytes.Equal(got, test.data) {
+				if err != nil || stale != read.stale || !bytes.Equal(got, test.data) {
 					t.Errorf("%s: %d bytes of %d, stale %t, %v", name, len(got), len(test.data), stale, err)
 				}
 			}

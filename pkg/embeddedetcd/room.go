@@ -23,7 +23,8 @@ func makeRoom(ctx context.Context, endpoint string) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot see whether the database is full: %w", err)
 	}
-	if !full(alarms.Alarms) {
+	full := outOfSpace(alarms.Alarms)
+	if len(full) == 0 {
 		return nil
 	}
 	before, err := client.Status(ctx, endpoint)
@@ -36,8 +37,10 @@ func makeRoom(ctx context.Context, endpoint string) (err error) {
 	if _, err := client.Defragment(ctx, endpoint); err != nil {
 		return fmt.Errorf("cannot give back the space of a full database: %w", err)
 	}
-	if _, err := client.AlarmDisarm(ctx, &clientv3.AlarmMember{}); err != nil {
-		return err
+	for _, alarm := range full {
+		if _, err := client.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
+			return err
+		}
 	}
 	after, err := client.Status(ctx, endpoint)
 	if err != nil {
@@ -47,11 +50,12 @@ func makeRoom(ctx context.Context, endpoint string) (err error) {
 	return nil
 }
 
-func full(alarms []*etcdserverpb.AlarmMember) bool {
+// outOfSpace leaves out alarms of another kind, such as that of damaged data.
+func outOfSpace(alarms []*etcdserverpb.AlarmMember) (full []*etcdserverpb.AlarmMember) {
 	for _, alarm := range alarms {
 		if alarm.Alarm == etcdserverpb.AlarmType_NOSPACE {
-			return true
+			full = append(full, alarm)
 		}
 	}
-	return false
+	return full
 }

@@ -26,9 +26,9 @@ import (
 type Config struct {
 	// Namespace and Secret are where the certificate lives.
 	Namespace, Secret string
-	// Hosts are the DNS names to serve under, the first of them as common name.
-	Hosts []string
-	// APIServices are the names of those whose caBundle is kept.
+	// ServiceNamespace and Service are the Service under which the hub reaches the server.
+	ServiceNamespace, Service string
+	// APIServices are the names of those whose caBundle is kept, as long as they lead to the Service.
 	APIServices []string
 	// Client and Registration are the server's identity on the hub.
 	Client       kubernetes.Interface
@@ -37,9 +37,10 @@ type Config struct {
 	Clock clock.PassiveClock
 }
 
-// ServiceHosts are the names under which a Service is reached inside its cluster. The hub checks the third one.
-func ServiceHosts(namespace, name string) []string {
-	return []string{name, name + "." + namespace, name + "." + namespace + ".svc", name + "." + namespace + ".svc.cluster.local"}
+// hosts are the names under which a Service is reached inside its cluster, and for which the certificate is. The hub checks the third one.
+func (c Config) hosts() []string {
+	host := c.Service + "." + c.ServiceNamespace
+	return []string{c.Service, host, host + ".svc", host + ".svc.cluster.local"}
 }
 
 // interval is how often the Secret and the APIServices are looked at: a replica serves what another has made at most so much later.
@@ -148,7 +149,7 @@ func (m *Manager) step(ctx context.Context) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	next, changed, err := current.next(m.Clock.Now(), m.Hosts, trusted)
+	next, changed, err := current.next(m.Clock.Now(), m.hosts(), trusted)
 	if err != nil || !changed {
 		return next, err
 	}
@@ -195,8 +196,10 @@ func (m *Manager) injectInto(ctx context.Context, name string, bundle []byte) er
 	if err != nil || bytes.Equal(service.Spec.CABundle, bundle) {
 		return err
 	}
-	if service.Spec.Service == nil {
-		return nil // The hub's own, for a CRD: the same, we are registered later. A server that waited for that would never be ready for it.
+	// The hub's own, for a CRD, or another server's: the same, we are registered later. A server that waited for that would never be ready
+	// for it, and another's bundle is not ours to replace.
+	if behind := service.Spec.Service; behind == nil || behind.Namespace != m.ServiceNamespace || behind.Name != m.Service {
+		return nil
 	}
 	patch, err := caBundlePatch(service.ResourceVersion, bundle)
 	if err != nil {

@@ -117,7 +117,7 @@ func (own ownHub) quotaWithoutHub(t *testing.T) {
 	}
 	apiServer := own.APIServer
 	t.Cleanup(func() { _ = apiServer.Resume() })
-	refused("silent", 12*time.Second)
+	refused("silent", 20*time.Second)
 	if err := own.APIServer.Resume(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,12 +125,13 @@ func (own ownHub) quotaWithoutHub(t *testing.T) {
 	if err := own.APIServer.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	refused("gone", 12*time.Second)
+	refused("gone", 20*time.Second)
 	if err := own.StartAPIServer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	again("restarted")
-	if n := used(t, own.Hub, limited, "clusterprofiles."+ours); n < 3 {
-		t.Errorf("%d counted, want 3 at least", n)
+	if n := used(t, own.Hub, limited, "clusterprofiles."+ours); n < 3 || n > 5 {
+		// A create is counted, at most, that was refused because the answer of a silent hub came late.
+		t.Errorf("%d counted, want the 3 that are there, and 2 that were refused at most", n)
 	}
 }

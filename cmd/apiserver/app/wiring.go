@@ -129,16 +129,20 @@ func (o *Options) newAggregated(ctx context.Context) (*genericapiserver.GenericA
 // certificates are those that can end while the server runs.
 func (o *Options) certificates(c *genericapiserver.Config) []certexpiry.Certificate {
 	var found []certexpiry.Certificate
+	// The library adds the CAs of the front proxy to those of the callers.
+	withoutProxy := func(callers certexpiry.Certificate) certexpiry.Certificate { return callers }
+	if proxy := c.Authentication.RequestHeaderConfig; proxy != nil {
+		trusted := certexpiry.Trusted("front-proxy-ca", proxy.CAContentProvider)
+		found = append(found, trusted)
+		withoutProxy = func(callers certexpiry.Certificate) certexpiry.Certificate { return callers.Without(trusted) }
+	}
 	if serving := c.SecureServing; serving != nil {
 		if serving.Cert != nil {
 			found = append(found, certexpiry.Serving("serving", serving.Cert))
 		}
 		if serving.ClientCA != nil {
-			found = append(found, certexpiry.Trusted("client-ca", serving.ClientCA))
+			found = append(found, withoutProxy(certexpiry.Trusted("client-ca", serving.ClientCA)))
 		}
-	}
-	if proxy := c.Authentication.RequestHeaderConfig; proxy != nil {
-		found = append(found, certexpiry.Trusted("front-proxy-ca", proxy.CAContentProvider))
 	}
 	if file := o.Recommended.Etcd.StorageConfig.Transport.CertFile; file != "" {
 		found = append(found, certexpiry.File("etcd-client", file))
@@ -184,7 +188,7 @@ func (o *Options) applyServingCert(ctx context.Context, config *rest.Config, hub
 	serviceNamespace, service, _ := strings.Cut(o.Service, "/")
 	manager := &servingcert.Manager{Config: servingcert.Config{
 		Namespace: secretNamespace, Secret: secret,
-		Hosts:       servingcert.ServiceHosts(serviceNamespace, service),
+		ServiceNamespace: serviceNamespace, Service: service,
 		APIServices: apiserver.APIServiceNames(),
 		Client:      hub, Registration: registration, Clock: clock.RealClock{},
 	}}

@@ -10,8 +10,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// callTimeout bounds one call of the hub. The library makes up to four for a write, and gives a write up after ten seconds.
-const callTimeout = 2 * time.Second
+// callTimeout bounds one call of the hub, for which the library waits without a limit of its own. It is long, since a write of which
+// nobody knows whether it was done is done again, and then counts twice until the hub's controller counts anew. The library gives a
+// create up after ten seconds in any case.
+const callTimeout = 8 * time.Second
 
 // initializer gives the plugin what it counts by. It runs after the library's own initializer, and replaces its client.
 type initializer struct {
@@ -22,8 +24,7 @@ type initializer struct {
 // NewInitializer returns the initializer of the plugin, for a server whose identity on the hub is config.
 func NewInitializer(config *rest.Config) (admission.PluginInitializer, error) {
 	config = rest.CopyConfig(config)
-	// The library waits for the hub without a limit of its own. And each create in a namespace with a quota is a call: with the client's
-	// default rate there could be five of them a second.
+	// Each create in a namespace with a quota is a call: with the client's default rate there could be five of them a second.
 	config.Timeout, config.QPS = callTimeout, -1
 	client, err := kubernetes.NewForConfig(config)
 	// Without evaluators every kind is counted by the number of its objects, and by nothing else.
@@ -33,7 +34,7 @@ func NewInitializer(config *rest.Config) (admission.PluginInitializer, error) {
 // Initialize implements admission.PluginInitializer.
 func (i initializer) Initialize(p admission.Interface) {
 	if quota, ok := p.(plugin); ok {
-		quota.SetExternalKubeClientSet(i.client)
+		quota.SetExternalKubeClientSet(patient{i.client})
 		quota.SetQuotaConfiguration(i.counts)
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota/validation"
@@ -18,10 +16,6 @@ const PluginName = resourcequota.PluginName
 
 // workers is how many namespaces are counted at once. It is kube-apiserver's number.
 const workers = 5
-
-// conflictBackoff is for the case that others count in the same namespace: another replica, the hub for its own kinds, its controller. The
-// library tries again at once, from a cache that has not seen yet what the others wrote.
-var conflictBackoff = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 7}
 
 // plugin is the library's, but for its errors.
 type plugin struct {
@@ -45,13 +39,7 @@ func Register(plugins *admission.Plugins) {
 
 // Validate refuses a create that a quota has no room for.
 func (p plugin) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-	var err error
-	// The only error is the end of the context or of the steps, and err says more.
-	_ = wait.ExponentialBackoffWithContext(ctx, conflictBackoff, func(ctx context.Context) (bool, error) {
-		err = p.QuotaAdmission.Validate(ctx, a, o)
-		return !apierrors.IsConflict(err), nil
-	})
-	return answer(a, err)
+	return answer(a, p.QuotaAdmission.Validate(ctx, a, o))
 }
 
 // answer tells a quota that is used up, which is for the caller to act on, from a quota that could not be counted, which is not.

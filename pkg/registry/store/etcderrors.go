@@ -23,8 +23,8 @@ var full = []string{"etcdserver: mvcc: database space exceeded"}
 // error alone.
 func (s *Store) explain(err error, obj runtime.Object) error {
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || isAnswer(err):
+		return err
 	case containsAny(err.Error(), full):
 		return apierrors.NewInternalError(errors.New(
 			"etcd is full and takes no writes; it can be read, and objects without finalizers can be deleted: compact and defragment it, or raise its quota, and disarm its alarm"))
@@ -37,6 +37,12 @@ func (s *Store) explain(err error, obj runtime.Object) error {
 	}
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 		"the %s is %s as stored, and the limit is %d bytes: make it smaller", s.Kind, size, MaxObjectBytes))
+}
+
+// isAnswer says whether an error is the API's own already, which may quote etcd's words out of an object or a policy.
+func isAnswer(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !apierrors.IsInternalError(err)
 }
 
 // stored returns how many bytes an object takes in the version and encoding in which it is stored.

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -176,15 +177,30 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// TestFull says what to do about an etcd that takes no writes.
+func TestFull(t *testing.T) {
+	for name, write := range writes {
+		t.Run(name, func(t *testing.T) {
+			s, ctx := newStore(t, &failing{err: errors.New("etcdserver: mvcc: database space exceeded")})
+			if err := write(ctx, s, newDecision()); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "etcd is full") || !strings.Contains(err.Error(), "disarm its alarm") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
 func TestOtherErrorsAreLeftAlone(t *testing.T) {
 	for name, write := range writes {
 		for _, cause := range []error{
-			storage.NewKeyNotFoundError("/test/payments-0", 7), errors.New("etcdserver: mvcc: database space exceeded"), context.DeadlineExceeded,
+			storage.NewKeyNotFoundError("/test/payments-0", 7), context.DeadlineExceeded,
+			// Whoever writes an object, or a policy, can put etcd's words into an answer.
+			apierrors.NewBadRequest("a policy says: etcdserver: mvcc: database space exceeded"),
+			apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("etcdserver: request is too large")),
 		} {
 			t.Run(name+"/"+cause.Error(), func(t *testing.T) {
 				s, ctx := newStore(t, &failing{err: cause})
 				err := write(ctx, s, newDecision())
-				if err == nil || apierrors.IsRequestEntityTooLargeError(err) {
+				if err == nil || apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "etcd is full") {
 					t.Errorf("error %v", err)
 				}
 			})
