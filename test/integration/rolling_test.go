@@ -115,17 +115,21 @@ func write(ctx context.Context, profiles multiclusterv1alpha2.ClusterProfileInte
 	var err error
 	switch i % 3 {
 	case 0:
-		manager := "fleet"
-		_, err = profiles.Create(ctx, &v1alpha2.ClusterProfile{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec:       v1alpha2.ClusterProfileSpec{ClusterManager: v1alpha2.ClusterManager{Name: &manager}},
-		}, metav1.CreateOptions{})
+		_, err = profiles.Create(ctx, newProfile(name), metav1.CreateOptions{})
 	case 1:
 		_, err = profiles.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"displayName":"changed"}}`), metav1.PatchOptions{})
 	case 2:
 		err = profiles.Delete(ctx, name, metav1.DeleteOptions{})
 	}
 	return err
+}
+
+func newProfile(name string) *v1alpha2.ClusterProfile {
+	manager := "fleet"
+	return &v1alpha2.ClusterProfile{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       v1alpha2.ClusterProfileSpec{ClusterManager: v1alpha2.ClusterManager{Name: &manager}},
+	}
 }
 
 // watchers follow namespaces and count events.

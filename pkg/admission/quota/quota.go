@@ -17,6 +17,9 @@ const PluginName = resourcequota.PluginName
 // workers is how many namespaces are counted at once. It is kube-apiserver's number.
 const workers = 5
 
+// retryCount is after how many seconds a client shall try a create again that could not be counted for others who count.
+const retryCount = 1
+
 // plugin is the library's, but for its errors.
 type plugin struct {
 	*resourcequota.QuotaAdmission
@@ -46,6 +49,10 @@ func (p plugin) Validate(ctx context.Context, a admission.Attributes, o admissio
 func answer(a admission.Attributes, err error) error {
 	if err == nil || isRefusal(a, err) {
 		return err
+	}
+	if apierrors.IsConflict(err) {
+		// Others count in this namespace all the time. kube-apiserver answers 409, which reads as if the object were the matter.
+		return apierrors.NewTooManyRequests(fmt.Sprintf("too many creates count in the quotas of namespace %q at once: %v", a.GetNamespace(), err), retryCount)
 	}
 	return apierrors.NewServiceUnavailable(fmt.Sprintf("the quotas of namespace %q cannot be counted on the hub now: %v", a.GetNamespace(), err))
 }
