@@ -96,12 +96,13 @@ func serveCustomResources(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// serveBinnacle gives Binnacle an etcd outside of its process, with the settings of the hub's, so that the work of each is seen.
+// serveBinnacle gives Binnacle an etcd outside of its process, with the settings of the hub's, so that the work of each is seen. It serves
+// HTTP/1.1, as the workloads in artifacts do.
 func serveBinnacle(ctx context.Context, b *bench) (err error) {
 	if b.store, err = framework.StartEtcd(ctx, framework.EtcdOptions{Dir: filepath.Join(b.hub.Dir(), "store"), Name: "store"}); err != nil {
 		return err
 	}
-	if b.server, err = b.hub.StartBinnacle(ctx, framework.ServerOptions{Etcd: b.store}); err != nil {
+	if b.server, err = b.hub.StartBinnacle(ctx, framework.ServerOptions{Etcd: b.store, Flags: []string{"--disable-http2-serving"}}); err != nil {
 		return fmt.Errorf("%w (stopping: %v)", err, b.store.Stop())
 	}
 	return nil
