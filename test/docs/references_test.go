@@ -75,8 +75,9 @@ func anchors(p page) []string {
 // otherCommands are those whose flags are not ours.
 var otherCommands = []string{"kubectl", "openssl", "curl", "go", "make", "git", "crane", "etcdctl", "etcdutl", "jq"}
 
-// otherFlags are flags of others that text speaks of: etcdutl's, and those of the hub's kube-apiserver.
-var otherFlags = []string{"bump-revision", "mark-compacted", "name", "initial-cluster", "enable-aggregator-routing", "proxy-client-cert-file"}
+// otherFlags are flags of others that text speaks of: etcd's and etcdutl's, and those of the hub's kube-apiserver.
+var otherFlags = []string{"bump-revision", "mark-compacted", "name", "initial-cluster", "quota-backend-bytes", "unsafe-no-fsync", "enable-aggregator-routing",
+	"proxy-client-cert-file", "proxy-client-key-file"}
 
 // TestFlags wants every flag in code to be one of the server's, unless the code is a command of others.
 func TestFlags(t *testing.T) {
