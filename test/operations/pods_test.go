@@ -11,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -109,6 +110,40 @@ func TestPodSpec(t *testing.T) {
 		}
 		if replicated != (len(spec.TopologySpreadConstraints) == 2) {
 			t.Errorf("%s: spread over %v", overlay, spec.TopologySpreadConstraints)
+		}
+	}
+}
+
+// TestMemoryLimit wants the collector to have its limit before the kernel's: what it does not count, such as stacks and mapped files that
+// were just read, needs a tenth of the memory or so, and more would be wasted.
+func TestMemoryLimit(t *testing.T) {
+	for _, overlay := range workloads {
+		c := workloadOf(t, overlay).container()
+		limit := float64(c.Resources.Limits.Memory().Value())
+		i := slices.IndexFunc(c.Env, func(env corev1.EnvVar) bool { return env.Name == "GOMEMLIMIT" })
+		if i < 0 {
+			t.Errorf("%s: no GOMEMLIMIT", overlay)
+			continue
+		}
+		// Go writes a B after what Kubernetes writes.
+		soft, err := resource.ParseQuantity(strings.TrimSuffix(c.Env[i].Value, "B"))
+		if err != nil || !strings.HasSuffix(c.Env[i].Value, "iB") || soft.AsApproximateFloat64() < 0.8*limit || soft.AsApproximateFloat64() > 0.9*limit {
+			t.Errorf("%s: GOMEMLIMIT=%s with a limit of %s (%v)", overlay, c.Env[i].Value, c.Resources.Limits.Memory(), err)
+		}
+	}
+}
+
+// TestDrains wants the workloads to have what a rolling restart without a failed write needs, and not what would undo it; that it works is
+// tested in test/integration.
+func TestDrains(t *testing.T) {
+	for _, overlay := range workloads {
+		w := workloadOf(t, overlay)
+		args := w.container().Args
+		if !slices.Contains(args, "--disable-http2-serving") || slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--shutdown-send-retry-after") }) {
+			t.Errorf("%s: %v", overlay, args)
+		}
+		if delayed := slices.Contains(args, "--shutdown-delay-duration=15s"); delayed != (w.replicas > 1) {
+			t.Errorf("%s: %d replicas, with a delay: %v", overlay, w.replicas, delayed)
 		}
 	}
 }
