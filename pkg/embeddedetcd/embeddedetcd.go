@@ -47,13 +47,7 @@ func startWith(ctx context.Context, dir string, maxBytes int64) (*Server, error)
 }
 
 func (s *Server) start(ctx context.Context, dir string, maxBytes int64) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_WRONLY|os.O_CREATE, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
-		return ErrLocked
-	}
+	lock, err := lockFolder(dir)
 	if err != nil {
 		return err
 	}
@@ -86,6 +80,18 @@ func (s *Server) start(ctx context.Context, dir string, maxBytes int64) error {
 	case <-time.After(startTimeout):
 		return fmt.Errorf("not ready after %s", startTimeout)
 	}
+}
+
+// lockFolder makes dir where it is missing, and keeps other processes from it.
+func lockFolder(dir string) (*fileutil.LockedFile, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_WRONLY|os.O_CREATE, 0o600)
+	if errors.Is(err, fileutil.ErrLocked) {
+		return nil, ErrLocked
+	}
+	return lock, err
 }
 
 // maxSocketPath is how long the path of a unix socket may be (unix(7), sun_path less its final zero).
@@ -125,14 +131,22 @@ func configuration(data, run string, failed chan<- error) (*embed.Config, error)
 	return config, config.Validate()
 }
 
-// startEtcd turns the panics with which etcd meets data that it cannot read into errors.
 func startEtcd(config *embed.Config) (etcd *embed.Etcd, err error) {
+	err = guarded(func() (err error) {
+		etcd, err = embed.StartEtcd(config)
+		return err
+	})
+	return etcd, err
+}
+
+// guarded turns the panics with which etcd meets data that it cannot read into errors.
+func guarded(do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			etcd, err = nil, fmt.Errorf("etcd cannot read its data: %v", r)
+			err = fmt.Errorf("etcd cannot read its data: %v", r)
 		}
 	}()
-	return embed.StartEtcd(config)
+	return do()
 }
 
 // explain adds what to do.

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Snapshot writes a snapshot of the running member on dir, which may be another process's, in the form that etcdutl restores.
+// Snapshot writes a snapshot of the running member on dir, which may be another process's, in the form that Restore and etcdutl read.
 func Snapshot(ctx context.Context, dir string, to io.Writer) error {
 	if err := snapshot(ctx, dir, to); err != nil {
 		return fmt.Errorf("snapshot of the embedded etcd in %s: %w", dir, err)
@@ -40,6 +40,25 @@ func snapshot(ctx context.Context, dir string, to io.Writer) (err error) {
 	}
 	_, err = io.Copy(to, reader)
 	return errors.Join(err, reader.Close())
+}
+
+// SnapshotTo writes a snapshot into a file, which has its name only when it is complete.
+func SnapshotTo(ctx context.Context, dir, file string) (err error) {
+	part, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".part-")
+	if err != nil {
+		return err
+	}
+	err = Snapshot(ctx, dir, part)
+	if err == nil {
+		err = part.Sync()
+	}
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = os.Rename(part.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	return syncFolder(filepath.Dir(file))
 }
 
 func newClient(ctx context.Context, endpoint string) (*clientv3.Client, error) {

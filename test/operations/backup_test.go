@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -42,11 +44,12 @@ func TestRestore(t *testing.T) {
 		testRestore(t, server,
 			func(file string) { saveEmbedded(t, data, file) },
 			func(file string) {
-				old := filepath.Join(data, "etcd", "data")
-				if err := os.Rename(old, old+".old"); err != nil {
+				in, err := os.Open(file)
+				if err != nil {
 					t.Fatal(err)
 				}
-				etcdTool(t, "etcdutl", "snapshot", "restore", file, "--data-dir", old, "--bump-revision", bump, "--mark-compacted")
+				defer in.Close()
+				restoreEmbedded(t, data, in)
 			})
 	})
 	t.Run("external", func(t *testing.T) {
@@ -86,18 +89,37 @@ func TestRestore(t *testing.T) {
 
 func saveEmbedded(t *testing.T, data, file string) {
 	t.Helper()
-	root, err := framework.ModuleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
 	out, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer out.Close()
+	runBinary(t, nil, out, "snapshot", "--data-dir="+data)
+}
+
+// restoreEmbedded does what the pod in artifacts/restore does, with another folder.
+func restoreEmbedded(t *testing.T, data string, snapshot io.Reader) {
+	t.Helper()
+	args := slices.Clone(restorePod(t).Spec.Containers[0].Args)
+	for i, arg := range args {
+		args[i] = strings.ReplaceAll(arg, "/var/lib/binnacle", data)
+	}
+	var out bytes.Buffer
+	runBinary(t, snapshot, &out, args...)
+	if !strings.Contains(out.String(), filepath.Join(data, "etcd", "data.old-")) {
+		t.Errorf("it says %s", out.String())
+	}
+}
+
+func runBinary(t *testing.T, in io.Reader, out io.Writer, args ...string) {
+	t.Helper()
+	root, err := framework.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var said bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "binnacle-apiserver"), "snapshot", "--data-dir="+data)
-	cmd.Stdout, cmd.Stderr = out, &said
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "binnacle-apiserver"), args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s", err, said.String())
 	}

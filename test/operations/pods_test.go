@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -57,6 +58,42 @@ func TestPodsAreAdmitted(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func restorePod(t *testing.T) *corev1.Pod {
+	t.Helper()
+	pods := ofKind[corev1.Pod](t, rendered(t, "restore"), "Pod")
+	if len(pods) != 1 {
+		t.Fatal(pods)
+	}
+	return &pods[0]
+}
+
+// TestRestorePod wants the pod that restores to be admitted where the server is, and to have the server's image, user and volume.
+func TestRestorePod(t *testing.T) {
+	pod, w := restorePod(t), workloadOf(t, "embedded-etcd")
+	c, server := pod.Spec.Containers[0], podOf(w, "")
+	if c.Image != w.container().Image || !cmp.Equal(c.VolumeMounts, w.container().VolumeMounts) {
+		t.Errorf("image %s, volume %v", c.Image, c.VolumeMounts)
+	}
+	if diff := cmp.Diff(server.Spec.SecurityContext, pod.Spec.SecurityContext); diff != "" {
+		t.Errorf("the user (-server +restore):\n%s", diff)
+	}
+	if diff := cmp.Diff(server.Spec.Volumes, pod.Spec.Volumes); diff != "" {
+		t.Errorf("the volume (-server +restore):\n%s", diff)
+	}
+	for _, service := range ofKind[corev1.Service](t, rendered(t, "registration"), "Service") {
+		if labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels)) {
+			t.Error("the Service sends requests to it")
+		}
+	}
+	namespace := newNamespace(t, map[string]string{"pod-security.kubernetes.io/enforce": "restricted"})
+	// Admission puts the default account into the pod, which the hub's controllers make.
+	within(t, requestTimeout, "the default account", func() bool { return exists(t, "serviceaccount", "default", "-n", namespace) })
+	pod.Namespace = namespace
+	if _, err := client().CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		t.Error(err)
 	}
 }
 

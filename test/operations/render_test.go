@@ -113,7 +113,7 @@ func uninstall(t *testing.T, overlays ...string) {
 
 // TestLabels wants every object to be found by the label of the whole, and nothing of ours without a name of ours.
 func TestLabels(t *testing.T) {
-	dirs := slices.Clone(registrations)
+	dirs := append(slices.Clone(registrations), "restore")
 	for _, overlay := range workloads {
 		dirs = append(dirs, filepath.Join("overlays", overlay))
 	}

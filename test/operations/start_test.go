@@ -308,9 +308,9 @@ func bindMetricsRole(t *testing.T, namespace, account string) {
 }
 
 // exists says whether the hub has an object.
-func exists(t *testing.T, kind, name string) bool {
+func exists(t *testing.T, kind, name string, args ...string) bool {
 	t.Helper()
-	out, _ := kubectl(t, "get", kind, name, "--ignore-not-found", "-o", "name")
+	out, _ := kubectl(t, append(args, "get", kind, name, "--ignore-not-found", "-o", "name")...)
 	return out != ""
 }
 

@@ -28,12 +28,6 @@ type checkHub struct {
 	output  string
 }
 
-// ExitError ends the process with a code of its own.
-type ExitError struct {
-	error
-	Code int
-}
-
 // errNotReady ends a check whose findings say what is wrong.
 var errNotReady = ExitError{fmt.Errorf("not ready for the registration: see what is marked as a problem"), 1}
 
@@ -48,7 +42,7 @@ func (o *Options) checkHubCommand() *cobra.Command {
 which CRDs the registration would hide and how many objects they hold, and what the server's account may not do. It changes nothing.
 
 Exit code 0: nothing stands in the way. 1: something does, and is printed as a problem. 2: the hub could not be looked at.`,
-		Args:          cobra.NoArgs,
+		Args:          usage(cobra.NoArgs),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,16 +59,8 @@ Exit code 0: nothing stands in the way. 1: something does, and is printed as a p
 	flags.StringVar(&c.account, "server-account", defaultAccount, "Service account of the server, as NAMESPACE/NAME, whose rights are checked.")
 	flags.StringVar(&c.service, "service", defaultService, "Service, as NAMESPACE/NAME, that our APIServices name.")
 	flags.StringVarP(&c.output, "output", "o", "text", "text or json.")
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return ExitError{err, 2} })
-	setOwnHelp(cmd)
+	ownUsage(cmd)
 	return cmd
-}
-
-// setOwnHelp gives a subcommand a help of its own. The server's, which it would inherit, has the server's flags.
-func setOwnHelp(cmd *cobra.Command) {
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nUsage:\n  %s\n\nFlags:\n%s", cmd.Long, cmd.UseLine(), cmd.LocalNonPersistentFlags().FlagUsages())
-	})
 }
 
 func (c *checkHub) run(ctx context.Context, config *rest.Config, out io.Writer) error {

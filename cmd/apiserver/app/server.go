@@ -42,7 +42,8 @@ func NewCommand(ctx context.Context) (*cobra.Command, error) {
 from a storage of its own. With --standalone it serves by itself; without, it is an aggregated server of a hub cluster, whose identities, rights and
 admission policies it follows.
 
-binnacle-apiserver check-hub looks at a hub before the registration, binnacle-apiserver snapshot saves the embedded etcd; each has its --help.`,
+binnacle-apiserver check-hub looks at a hub before the registration, binnacle-apiserver snapshot saves the embedded etcd,
+binnacle-apiserver restore goes back to what was saved; each has its --help.`,
 		Version:       version.String(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
@@ -66,7 +67,7 @@ binnacle-apiserver check-hub looks at a hub before the registration, binnacle-ap
 	width, _, _ := term.TerminalSize(cmd.OutOrStdout())
 	cliflag.SetUsageAndHelpFunc(cmd, flags, width)
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.AddCommand(o.checkHubCommand(), o.snapshotCommand())
+	cmd.AddCommand(o.checkHubCommand(), o.snapshotCommand(), o.restoreCommand())
 	return cmd, nil
 }
 

@@ -13,28 +13,31 @@ import (
 
 func (o *Options) snapshotCommand() *cobra.Command {
 	var timeout time.Duration
+	var file string
 	cmd := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Write a snapshot of the embedded etcd of a running server to the standard output",
+		Short: "Write a snapshot of the embedded etcd of a running server to the standard output, or to a file",
 		Long: `Writes a snapshot of the embedded etcd of a server that runs on this machine or in this pod to the standard output, while it serves.
-etcdutl snapshot restore makes a data directory of it. Run it as the user that the server runs as.`,
-		Args:          cobra.NoArgs,
+With --output it writes to a file, which is there only when it is complete. binnacle-apiserver restore makes a data directory of it.
+Run it as the user that the server runs as.`,
+		Args:          usage(cobra.NoArgs),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, _, err := term.TerminalSize(cmd.OutOrStdout()); err == nil {
-				return ExitError{errors.New("a snapshot is no text: send it to a file with >"), 2}
-			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			if err := embeddedetcd.Snapshot(ctx, o.etcdDir(), cmd.OutOrStdout()); err != nil {
-				return ExitError{err, 1}
+			if file != "" {
+				return failure(embeddedetcd.SnapshotTo(ctx, o.etcdDir(), file))
 			}
-			return nil
+			if _, _, err := term.TerminalSize(cmd.OutOrStdout()); err == nil {
+				return ExitError{errors.New("a snapshot is no text: name a file with --output, or send it to one with >"), 2}
+			}
+			return failure(embeddedetcd.Snapshot(ctx, o.etcdDir(), cmd.OutOrStdout()))
 		},
 	}
 	cmd.Flags().StringVar(&o.DataDir, "data-dir", o.DataDir, "The server's --data-dir.")
 	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "How long it may take.")
-	setOwnHelp(cmd)
+	cmd.Flags().StringVarP(&file, "output", "o", "", "File to write to, in place of the standard output.")
+	ownUsage(cmd)
 	return cmd
 }

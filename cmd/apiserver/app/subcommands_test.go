@@ -2,13 +2,14 @@ package app
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 )
 
 // TestSubcommandHelp wants a subcommand to have a help of its own, without the server's flags.
 func TestSubcommandHelp(t *testing.T) {
-	for name, want := range map[string]string{"check-hub": "--server-account", "snapshot": "--data-dir"} {
+	for name, want := range map[string]string{"check-hub": "--server-account", "snapshot": "--output", "restore": "--data-dir"} {
 		cmd, out := command(t, name, "--help")
 		if err := cmd.Execute(); err != nil {
 			t.Fatal(err)
@@ -21,10 +22,16 @@ func TestSubcommandHelp(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"check-hub", "snapshot"} {
+	for _, name := range []string{"check-hub", "snapshot", "restore"} {
 		if !strings.Contains(out.String(), "binnacle-apiserver "+name) {
 			t.Errorf("the help does not tell of %s", name)
 		}
+	}
+}
+
+func TestExitErrorTellsWhy(t *testing.T) {
+	if err := error(ExitError{fs.ErrNotExist, 1}); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("what is behind it is hidden")
 	}
 }
 
@@ -36,6 +43,12 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{[]string{"check-hub", "--kubeconfig=/nonexistent"}, 2},
 		{[]string{"check-hub", "--none"}, 2},
+		{[]string{"check-hub", "extra"}, 2},
+		{[]string{"snapshot", "extra"}, 2},
+		{[]string{"snapshot", "--none"}, 2},
+		{[]string{"restore", "--none"}, 2},
+		{[]string{"restore", "one", "two"}, 2},
+		{[]string{"restore", "/nonexistent"}, 1},
 		{[]string{"snapshot", "--data-dir=/nonexistent"}, 1},
 	}
 	for _, test := range tests {
