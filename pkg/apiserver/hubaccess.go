@@ -90,6 +90,12 @@ type HubRight struct {
 // Verbs are those that it must be allowed.
 func (r HubRight) Verbs() []string { return r.verbs }
 
+// Attributes is the question whether a verb of it is allowed.
+func (r HubRight) Attributes(verb string) *authorizationv1.ResourceAttributes {
+	resource, subresource, _ := strings.Cut(r.Resource, "/")
+	return &authorizationv1.ResourceAttributes{Verb: verb, Group: r.Group, Version: r.Version, Resource: resource, Subresource: subresource}
+}
+
 func (r HubRight) name() string {
 	return "hub-access-" + r.GroupResource().String()
 }
@@ -132,12 +138,9 @@ func (a *hubAccess) watch(ctx context.Context, hub kubernetes.Interface) {
 
 func (a *hubAccess) ask(ctx context.Context, hub kubernetes.Interface) error {
 	var denied []string
-	resource, subresource, _ := strings.Cut(a.right.Resource, "/")
 	for _, verb := range a.right.verbs {
 		review, err := hub.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: verb, Group: a.right.Group, Version: a.right.Version, Resource: resource, Subresource: subresource,
-			}},
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: a.right.Attributes(verb)},
 		}, metav1.CreateOptions{})
 		if err != nil {
 			return fmt.Errorf("cannot ask the hub whether %s of %s is allowed: %w", verb, a.right.GroupResource(), err)

@@ -113,6 +113,18 @@ func TestHubRights(t *testing.T) {
 	}
 }
 
+// TestHubRightAsksForTheSubresource wants a subresource where RBAC looks for it: a webhook authorizer reads nothing else.
+func TestHubRightAsksForTheSubresource(t *testing.T) {
+	for right, want := range map[*HubRight]authorizationv1.ResourceAttributes{
+		new(may("", "resourcequotas/status", "update")): {Verb: "update", Version: "v1", Resource: "resourcequotas", Subresource: "status"},
+		new(read("example.com", "things")):              {Verb: "update", Group: "example.com", Version: "v1", Resource: "things"},
+	} {
+		if diff := cmp.Diff(want, *right.Attributes("update")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
 // TestShippedRole compares what the server asks for with the ClusterRole in artifacts/base; the reviews are in the hub's own role
 // system:auth-delegator.
 func TestShippedRole(t *testing.T) {

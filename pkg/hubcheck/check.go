@@ -69,6 +69,8 @@ type Checker struct {
 	// Account is the server's service account, as namespace/name, and Rights what it needs.
 	Account string
 	Rights  []apiserver.HubRight
+	// ServingCert is the Secret, as namespace/name, of a server that makes its certificate itself. Its rights count where the Secret is.
+	ServingCert string
 }
 
 // New returns a check of the hub for the server's defaults.

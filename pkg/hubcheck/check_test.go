@@ -70,6 +70,11 @@ func wantOne(t *testing.T, look func(context.Context) ([]Finding, error), level 
 
 func TestOwner(t *testing.T) {
 	c := &Checker{Service: "binnacle-system/binnacle-apiserver"}
+	condition := func(service *apiregistrationv1.APIService, status apiregistrationv1.ConditionStatus) *apiregistrationv1.APIService {
+		service.Status.Conditions = []apiregistrationv1.APIServiceCondition{
+			{Type: apiregistrationv1.Available, Status: status, Reason: "FailedDiscoveryCheck", Message: "connection refused"}}
+		return service
+	}
 	behind := func(namespace, name string) *apiregistrationv1.APIService {
 		return &apiregistrationv1.APIService{Spec: apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: namespace, Name: name}}}
 	}
@@ -77,15 +82,20 @@ func TestOwner(t *testing.T) {
 		name    string
 		service *apiregistrationv1.APIService
 		want    Level
+		text    string
 	}{
-		{"the hub's own", &apiregistrationv1.APIService{}, Problem},
-		{"ours", behind("binnacle-system", "binnacle-apiserver"), OK},
-		{"our name elsewhere", behind("other", "binnacle-apiserver"), Problem},
-		{"another's", behind("binnacle-system", "other"), Problem},
+		{"the hub's own", &apiregistrationv1.APIService{}, Note, "--force-conflicts"},
+		{"ours", condition(behind("binnacle-system", "binnacle-apiserver"), apiregistrationv1.ConditionTrue), OK, "registered for binnacle-system/binnacle-apiserver"},
+		{"ours, away", condition(behind("binnacle-system", "binnacle-apiserver"), apiregistrationv1.ConditionFalse), Problem,
+			"not available: FailedDiscoveryCheck: connection refused"},
+		{"ours, not known", condition(behind("binnacle-system", "binnacle-apiserver"), apiregistrationv1.ConditionUnknown), Problem, "not available"},
+		{"ours, just made", behind("binnacle-system", "binnacle-apiserver"), Note, "has not looked yet"},
+		{"our name elsewhere", behind("other", "binnacle-apiserver"), Problem, "Service other/binnacle-apiserver"},
+		{"another's", condition(behind("binnacle-system", "other"), apiregistrationv1.ConditionTrue), Problem, "Service binnacle-system/other"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got, text := c.owner(test.service); got != test.want {
+			if got, text := c.owner(test.service); got != test.want || !strings.Contains(text, test.text) {
 				t.Errorf("%s: %s", got, text)
 			}
 		})

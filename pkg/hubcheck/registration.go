@@ -2,6 +2,7 @@ package hubcheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,13 +49,28 @@ func (c *Checker) apiServices(ctx context.Context) (registration, error) {
 func (c *Checker) owner(service *apiregistrationv1.APIService) (Level, string) {
 	behind := service.Spec.Service
 	switch {
-	case behind == nil:
-		return Problem, "the hub keeps it for CRDs; register with kubectl apply --server-side --force-conflicts"
+	case behind == nil: // What the CRDs hold decides whether that stands in the way.
+		return Note, "the hub keeps it for CRDs; register with kubectl apply --server-side --force-conflicts"
 	case behind.Namespace+"/"+behind.Name == c.Service:
-		return OK, "registered for " + c.Service
+		return c.available(service)
 	default:
 		return Problem, fmt.Sprintf("another server has it, Service %s/%s", behind.Namespace, behind.Name)
 	}
+}
+
+// available says whether the hub reaches the server behind an APIService of ours.
+func (c *Checker) available(service *apiregistrationv1.APIService) (Level, string) {
+	registered := "registered for " + c.Service
+	for _, condition := range service.Status.Conditions {
+		if condition.Type != apiregistrationv1.Available {
+			continue
+		}
+		if condition.Status == apiregistrationv1.ConditionTrue {
+			return OK, registered
+		}
+		return Problem, fmt.Sprintf("%s, and not available: %s: %s", registered, condition.Reason, condition.Message)
+	}
+	return Note, registered + "; the hub has not looked yet whether it is available"
 }
 
 // definitions finds the CRDs that lose a served version to us.
@@ -101,19 +117,33 @@ func (c *Checker) definition(ctx context.Context, crd apiextensionsv1.CustomReso
 		return f, nil
 	}
 	count, err := c.count(ctx, gv.WithResource(crd.Spec.Names.Plural))
-	if err != nil {
+	if err != nil && !answered(err) {
 		return f, err
 	}
-	f.Objects, f.Level = &count, Problem
+	f.Level = Problem
+	with := fmt.Sprintf("%d objects", count)
+	if err != nil {
+		with = fmt.Sprintf("objects that cannot be counted (%v)", err)
+	} else {
+		f.Objects = &count
+	}
 	switch {
 	case !c.Serves(gv.WithKind(crd.Spec.Names.Kind)):
-		f.Message = fmt.Sprintf("would be hidden with %d objects, and this server does not have the kind: its users would get 404. Do not register", count)
+		f.Message = "would be hidden with " + with + ", and this server does not have the kind: its users would get 404. Do not register"
+	case err != nil:
+		f.Message = "would be hidden with " + with + ": repair or delete it"
 	case count > 0:
-		f.Message = fmt.Sprintf("would be hidden with %d objects: move them, see docs/operations/moving-from-crds.md", count)
+		f.Message = "would be hidden with " + with + ": move them, see docs/operations/moving-from-crds.md"
 	default:
 		f.Level, f.Message = Note, "would be hidden; it holds no objects. Delete it after the registration"
 	}
 	return f, nil
+}
+
+// answered tells what is wrong with one CRD, such as a conversion webhook that fails, from a hub that cannot be asked, or not by us.
+func answered(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
 }
 
 // page is how many objects are asked for at once.

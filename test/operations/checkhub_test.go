@@ -5,15 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/binnacle-dev/binnacle/test/framework"
 )
@@ -43,6 +46,12 @@ func (r report) about(t *testing.T, what string) finding {
 
 func runCheck(t *testing.T, want int, args ...string) string {
 	t.Helper()
+	out, _ := runCheckSaid(t, want, args...)
+	return out
+}
+
+func runCheckSaid(t *testing.T, want int, args ...string) (stdout, stderr string) {
+	t.Helper()
 	root, err := framework.ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +67,7 @@ func runCheck(t *testing.T, want int, args ...string) string {
 	if got := cmd.ProcessState.ExitCode(); got != want {
 		t.Fatalf("exit code %d, want %d\n%s%s", got, want, out.String(), said.String())
 	}
-	return out.String()
+	return out.String(), said.String()
 }
 
 func check(t *testing.T, want int, args ...string) report {
@@ -149,10 +158,13 @@ func TestCheckHub(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
-	t.Run("another server", func(t *testing.T) {
+	t.Run("a server with a managed certificate", testCheckManagedCertificate)
+	t.Run("registered without a server", func(t *testing.T) {
 		kubectl(t, "apply", "--server-side", "-k", artifacts(t, "registration"))
 		t.Cleanup(func() { kubectl(t, "delete", "-k", artifacts(t, "registration")) })
-		if f := check(t, 0).about(t, "v1alpha1.multicluster.x-k8s.io"); f.Message != "registered for binnacle-system/binnacle-apiserver" {
+		kubectl(t, "wait", "--for=condition=Available=False", "--timeout=30s", "apiservices", "-l", "app.kubernetes.io/part-of=binnacle")
+		f := check(t, 1).about(t, "v1alpha1.multicluster.x-k8s.io")
+		if f.Level != "problem" || !strings.HasPrefix(f.Message, "registered for binnacle-system/binnacle-apiserver, and not available: EndpointsNotFound: ") {
 			t.Errorf("%+v", f)
 		}
 		if f := check(t, 1, "--service=other/other").about(t, "v1alpha1.multicluster.x-k8s.io"); f.Level != "problem" {
@@ -162,12 +174,50 @@ func TestCheckHub(t *testing.T) {
 	t.Run("CRDs", testCheckCRDs)
 }
 
+// testCheckManagedCertificate takes one right after the other from a server that makes its certificate itself.
+func testCheckManagedCertificate(t *testing.T) {
+	kubectl(t, "apply", "--server-side", "-k", artifacts(t, "overlays", "managed-certificate"))
+	t.Cleanup(func() {
+		kubectl(t, "delete", "--ignore-not-found", "-k", artifacts(t, "components", "managed-certificate"))
+	})
+	if f := check(t, 0).about(t, "server-rights"); f.Message != "complete, with those for the managed certificate" {
+		t.Errorf("%+v", f)
+	}
+	kubectl(t, "delete", "clusterrolebinding", "binnacle-apiserver:ca-bundle")
+	if f := check(t, 1).about(t, "server-rights"); f.Message != "may not get apiservices v1alpha2.multicluster.x-k8s.io; see artifacts/components/managed-certificate" {
+		t.Errorf("%+v", f)
+	}
+	kubectl(t, "delete", "rolebinding", "-n", framework.Namespace, "binnacle-apiserver:serving-cert")
+	if f := check(t, 1).about(t, "server-rights"); f.Message != "may not get secrets binnacle-system/binnacle-serving-cert; see artifacts/components/managed-certificate" {
+		t.Errorf("%+v", f)
+	}
+	if f := check(t, 0, "--serving-cert-secret=binnacle-system/none").about(t, "server-rights"); f.Message != "complete" {
+		t.Errorf("%+v", f)
+	}
+	// The server itself ends at once, and says where the right is.
+	w := workloadOf(t, "external-etcd")
+	root, err := framework.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
+	defer cancel()
+	server := exec.CommandContext(ctx, filepath.Join(root, "bin", "binnacle-apiserver"), argsOf(t, w, freePort(t), mount(t, w))...)
+	said, err := server.CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "see the Role and the ClusterRole in artifacts/components/managed-certificate") {
+		t.Errorf("the server: %v, %s", err, said)
+	}
+}
+
+func aProfile(name string) string {
+	return `{"apiVersion":"multicluster.x-k8s.io/v1alpha1","kind":"ClusterProfile","metadata":{"name":"` + name + `"},"spec":{"clusterManager":{"name":"m"}}}`
+}
+
 func testCheckCRDs(t *testing.T) {
 	upstreamCRDs(t)
 	namespace := newNamespace(t, nil)
-	const profile = `{"apiVersion":"multicluster.x-k8s.io/v1alpha1","kind":"ClusterProfile","metadata":{"name":"NAME"},"spec":{"clusterManager":{"name":"m"}}}`
 	for _, name := range []string{"a", "b"} {
-		apply(t, namespace, strings.ReplaceAll(profile, "NAME", name))
+		apply(t, namespace, aProfile(name))
 	}
 	before, _ := kubectl(t, "get", "apiservices,crd,clusterprofiles", "-A", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}{end}")
 	r := check(t, 1)
@@ -186,7 +236,7 @@ func testCheckCRDs(t *testing.T) {
 			t.Errorf("%+v, want %+v", f, test)
 		}
 	}
-	if f := r.about(t, "v1alpha1.multicluster.x-k8s.io"); f.Level != "problem" || !strings.Contains(f.Message, "the hub keeps it for CRDs") {
+	if f := r.about(t, "v1alpha1.multicluster.x-k8s.io"); f.Level != "note" || !strings.Contains(f.Message, "the hub keeps it for CRDs") {
 		t.Errorf("%+v", f)
 	}
 	for _, f := range r.Findings {
@@ -197,6 +247,36 @@ func testCheckCRDs(t *testing.T) {
 	if after, _ := kubectl(t, "get", "apiservices,crd,clusterprofiles", "-A", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}{end}"); after != before {
 		t.Errorf("the check has changed something:\n%s\n%s", before, after)
 	}
+	t.Run("that hold nothing", func(t *testing.T) {
+		kubectl(t, "delete", "crd", "serviceexports.multicluster.x-k8s.io")
+		kubectl(t, "delete", "clusterprofiles", "-n", namespace, "--all")
+		within(t, requestTimeout, "the CRD to go", func() bool { return !exists(t, "crd", "serviceexports.multicluster.x-k8s.io") })
+		for _, f := range check(t, 0).Findings {
+			if f.Level == "problem" {
+				t.Errorf("%+v", f)
+			}
+		}
+	})
+	t.Run("that convert nothing", func(t *testing.T) { testCheckBrokenCRD(t, namespace) })
+}
+
+// testCheckBrokenCRD has a CRD whose objects cannot be listed: its conversion webhook is away.
+func testCheckBrokenCRD(t *testing.T, namespace string) {
+	apply(t, namespace, aProfile("a"))
+	kubectl(t, "patch", "crd", "clusterprofiles.multicluster.x-k8s.io", "--type=merge", "-p",
+		`{"spec":{"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://127.0.0.1:1/convert"}}}}}`)
+	within(t, requestTimeout, "the conversion to fail", func() bool {
+		_, _, err := hub.Kubectl(t.Context(), "get", "--raw", "/apis/multicluster.x-k8s.io/v1alpha2/clusterprofiles")
+		return err != nil
+	})
+	r := check(t, 1)
+	f := r.about(t, "clusterprofiles.multicluster.x-k8s.io v1alpha2")
+	if f.Level != "problem" || f.Objects != nil || !strings.Contains(f.Message, "conversion webhook") {
+		t.Errorf("%+v", f)
+	}
+	if f := r.about(t, "server-rights"); f.Level != "ok" {
+		t.Errorf("%+v", f)
+	}
 }
 
 // TestCheckHubFails is what ends with 2: nothing is known about the hub then.
@@ -205,18 +285,52 @@ func TestCheckHubFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, args := range map[string][]string{
-		"no hub":         nil,
-		"no such file":   {"--kubeconfig=" + filepath.Join(t.TempDir(), "none")},
-		"no rights":      {"--kubeconfig=" + nobody},
-		"no such output": {"--kubeconfig=" + nobody, "-o", "yaml"},
-		"no such flag":   {"--none"},
-		"no such form":   {"--kubeconfig=" + nobody, "--service=none"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if out := runCheck(t, 2, args...); out != "" {
-				t.Errorf("it says %s", out)
+	data := t.TempDir()
+	standalone, err := framework.StartStandalone(t.Context(), framework.ServerOptions{Dir: t.TempDir(), Name: "check-standalone", DataDir: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = standalone.Stop() })
+	tests := []struct {
+		name string
+		args []string
+		said string
+	}{
+		{"no hub", nil, "--kubeconfig"},
+		{"no such file", []string{"--kubeconfig=/nonexistent"}, "/nonexistent"},
+		{"no rights", []string{"--kubeconfig=" + nobody}, "forbidden"},
+		{"no such output", []string{"--kubeconfig=" + nobody, "-o", "yaml"}, `"yaml" is neither text nor json`},
+		{"no such flag", []string{"--none"}, "--none"},
+		{"an argument", []string{"extra"}, `"extra"`},
+		{"no such form", []string{"--kubeconfig=" + nobody, "--service=none"}, "NAMESPACE/NAME"},
+		{"too many parts", []string{"--kubeconfig=" + nobody, "--server-account=a/b/c"}, `--server-account: "a/b/c"`},
+		{"no hub but a standalone server", []string{"--kubeconfig=" + filepath.Join(data, "kubeconfig")}, "is no Kubernetes hub"},
+		{"a silent hub", []string{"--kubeconfig=" + silent(t)}, "context deadline exceeded"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			began := time.Now()
+			if out, said := runCheckSaid(t, 2, test.args...); out != "" || !strings.Contains(said, test.said) {
+				t.Errorf("it says %s%s", out, said)
+			}
+			if took := time.Since(began); took > 25*time.Second {
+				t.Errorf("it took %s", took)
 			}
 		})
 	}
+}
+
+// silent returns the kubeconfig of a hub that accepts connections and says nothing.
+func silent(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := framework.WriteKubeconfig(file, &rest.Config{Host: "http://" + listener.Addr().String()}); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

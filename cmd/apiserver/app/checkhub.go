@@ -3,13 +3,15 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -20,12 +22,16 @@ import (
 // defaultAccount is the one of artifacts/base.
 const defaultAccount = "binnacle-system/binnacle-apiserver"
 
+// hubTimeout is how long the hub may take for one answer.
+const hubTimeout = 10 * time.Second
+
 // checkHub is the command line of check-hub.
 type checkHub struct {
-	server  *Options
-	account string
-	service string
-	output  string
+	server      *Options
+	account     string
+	service     string
+	servingCert string
+	output      string
 }
 
 // errNotReady ends a check whose findings say what is wrong.
@@ -47,9 +53,13 @@ Exit code 0: nothing stands in the way. 1: something does, and is printed as a p
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+			if clientcmd.IsEmptyConfig(err) {
+				err = errors.New("no hub is named: give a kubeconfig with --kubeconfig or KUBECONFIG")
+			}
 			if err != nil {
 				return ExitError{err, 2}
 			}
+			config.Timeout = hubTimeout
 			return c.run(cmd.Context(), config, cmd.OutOrStdout())
 		},
 	}
@@ -58,6 +68,8 @@ Exit code 0: nothing stands in the way. 1: something does, and is printed as a p
 	flags.StringVar(&overrides.CurrentContext, "context", "", "Context of the kubeconfig.")
 	flags.StringVar(&c.account, "server-account", defaultAccount, "Service account of the server, as NAMESPACE/NAME, whose rights are checked.")
 	flags.StringVar(&c.service, "service", defaultService, "Service, as NAMESPACE/NAME, that our APIServices name.")
+	flags.StringVar(&c.servingCert, "serving-cert-secret", defaultServingCertSecret,
+		"Secret of a server that makes its certificate itself, as NAMESPACE/NAME. Where it exists, the rights that this needs are checked too.")
 	flags.StringVarP(&c.output, "output", "o", "text", "text or json.")
 	ownUsage(cmd)
 	return cmd
@@ -67,9 +79,11 @@ func (c *checkHub) run(ctx context.Context, config *rest.Config, out io.Writer) 
 	if !slices.Contains([]string{"text", "json"}, c.output) {
 		return ExitError{fmt.Errorf("--output: %q is neither text nor json", c.output), 2}
 	}
-	for flag, value := range map[string]string{"--server-account": c.account, "--service": c.service} {
-		if namespace, name, ok := strings.Cut(value, "/"); !ok || namespace == "" || name == "" {
-			return ExitError{fmt.Errorf("%s: %q is not of the form NAMESPACE/NAME", flag, value), 2}
+	for _, err := range []error{
+		validateName("--server-account", c.account), validateName("--service", c.service), validateName("--serving-cert-secret", c.servingCert),
+	} {
+		if err != nil {
+			return ExitError{err, 2}
 		}
 	}
 	checker, err := hubcheck.New(config)
@@ -77,11 +91,14 @@ func (c *checkHub) run(ctx context.Context, config *rest.Config, out io.Writer) 
 		return ExitError{err, 2}
 	}
 	missing, err := apiserver.MissingPlugins(checker.Hub.Discovery())
+	if apierrors.IsNotFound(err) {
+		err = fmt.Errorf("%s is no Kubernetes hub, it has no admission kinds; a standalone Binnacle has none either, and needs no registration", config.Host)
+	}
 	if err != nil {
 		return ExitError{err, 2}
 	}
 	c.server.Recommended.Admission.DisablePlugins = missing
-	checker.Account, checker.Service = c.account, c.service
+	checker.Account, checker.Service, checker.ServingCert = c.account, c.service, c.servingCert
 	checker.Rights = apiserver.HubRights(c.server.enabledPlugins(), true)
 	report, err := checker.Run(ctx)
 	if err != nil {

@@ -31,6 +31,8 @@ const (
 	defaultPort = 7443
 	// defaultService is the one of artifacts/registration.
 	defaultService = "binnacle-system/binnacle-apiserver"
+	// defaultServingCertSecret is the one of artifacts/components/managed-certificate.
+	defaultServingCertSecret = "binnacle-system/binnacle-serving-cert"
 	// defaultDataDir is where a service keeps its state (Filesystem Hierarchy Standard, /var/lib).
 	defaultDataDir = "/var/lib/binnacle"
 )
@@ -208,12 +210,15 @@ func (o *Options) validateManagedCert() []error {
 	if pair := o.Recommended.SecureServing.ServerCert.CertKey; pair.CertFile != "" || pair.KeyFile != "" {
 		errs = append(errs, errors.New("--serving-cert-secret and --tls-cert-file each name the serving certificate: give one of them"))
 	}
-	for flag, value := range map[string]string{"--serving-cert-secret": o.ServingCertSecret, "--service": o.Service} {
-		if namespace, name, ok := strings.Cut(value, "/"); !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-			errs = append(errs, fmt.Errorf("%s: %q is not of the form NAMESPACE/NAME", flag, value))
-		}
+	return append(errs, validateName("--serving-cert-secret", o.ServingCertSecret), validateName("--service", o.Service))
+}
+
+// validateName says what is wrong with a flag whose value is the name of an object of the hub.
+func validateName(flag, value string) error {
+	if namespace, name, _ := strings.Cut(value, "/"); namespace == "" || name == "" || strings.Contains(name, "/") {
+		return fmt.Errorf("%s: %q is not of the form NAMESPACE/NAME", flag, value)
 	}
-	return errs
+	return nil
 }
 
 // embedded says whether etcd runs inside this process.

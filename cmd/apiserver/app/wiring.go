@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/kubernetes"
@@ -192,7 +193,9 @@ func (o *Options) applyServingCert(ctx context.Context, config *rest.Config, hub
 		APIServices: apiserver.APIServiceNames(),
 		Client:      hub, Registration: registration, Clock: clock.RealClock{},
 	}}
-	if err := manager.RunOnce(ctx); err != nil {
+	if err := manager.RunOnce(ctx); apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w; see the Role and the ClusterRole in artifacts/components/managed-certificate", err)
+	} else if err != nil {
 		return err
 	}
 	serving.ServerCert.GeneratedCert = manager
