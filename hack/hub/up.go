@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -31,14 +32,18 @@ func up(ctx context.Context, o options) error {
 		warnIfStale(records)
 		printHowTo(o, filepath.Dir(records[0].Argv[0]))
 		return nil
-	} else if len(running) > 0 {
-		fmt.Printf("Only %v still run; starting all anew.\n", running)
 	}
-	if _, err := framework.StopRecorded(o.dir); err != nil {
+	if err := checkPorts(o, records); err != nil {
 		return err
+	}
+	if running := runningNames(records); len(running) > 0 {
+		fmt.Printf("Only %v still run; starting all anew.\n", running)
 	}
 	if _, err := os.Stat(o.binary); err != nil {
 		return fmt.Errorf("the server is not built: go build -o %s ./cmd/apiserver", o.binary)
+	}
+	if _, err := framework.StopRecorded(o.dir); err != nil {
+		return err
 	}
 	start := time.Now()
 	hub, err := framework.StartHub(ctx, framework.HubOptions{
@@ -52,6 +57,25 @@ func up(ctx context.Context, o options) error {
 	}
 	fmt.Printf("\nUp after %.1fs.\n", time.Since(start).Seconds())
 	printHowTo(o, hub.BinDir())
+	return nil
+}
+
+// checkPorts looks at the ports before anything is stopped or started. What still runs of this hub may have them: it will be stopped.
+func checkPorts(o options, records []framework.Record) error {
+	if o.hubPort == o.serverPort && o.hubPort != 0 {
+		return fmt.Errorf("-port and -server-port are both %d", o.hubPort)
+	}
+	for _, wanted := range []struct {
+		process, flag string
+		port          int
+	}{{"kube-apiserver", "-port", o.hubPort}, {"binnacle-apiserver", "-server-port", o.serverPort}} {
+		ours := slices.ContainsFunc(records, func(r framework.Record) bool {
+			return r.Running() && slices.Contains(r.Argv, "--secure-port="+strconv.Itoa(wanted.port))
+		})
+		if err := framework.WantPort(wanted.port, wanted.process); err != nil && !ours {
+			return fmt.Errorf("%w (make hub HUB_FLAGS=\"%s 0\" takes a free one)", err, wanted.flag)
+		}
+	}
 	return nil
 }
 

@@ -29,15 +29,23 @@ func FreePort() (int, error) {
 	return 0, errors.New("no free port found on 127.0.0.1")
 }
 
+// WantPort says what is wrong with a port, 0 for any, on which something is to listen.
+func WantPort(port int, what string) error {
+	if port == 0 {
+		return nil
+	}
+	if err := portIsFree(port); err != nil {
+		return fmt.Errorf("port %d, wanted for %s, is taken; stop what listens there or choose another: %w", port, what, err)
+	}
+	return nil
+}
+
 // portOrFree returns port if nobody listens on it, and a free one for 0.
 func portOrFree(port int, what string) (int, error) {
 	if port == 0 {
 		return FreePort()
 	}
-	if err := portIsFree(port); err != nil {
-		return 0, fmt.Errorf("port %d, wanted for %s, is taken; stop what listens there or choose another: %w", port, what, err)
-	}
-	return port, nil
+	return port, WantPort(port, what)
 }
 
 func portIsFree(port int) error {
