@@ -125,6 +125,9 @@ func configuration(data, run string, failed chan<- error) (*embed.Config, error)
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	// A member that is alone elects itself; waiting for others only delays the start.
 	config.TickMs, config.ElectionMs = 10, 100
+	// What is kept of the log in memory is for members that lag behind, of which there are none; its default is 5,000 writes, of any size.
+	// How much of it is read back at a start is a matter of the count: its default is 10,000.
+	config.SnapshotCatchUpEntries, config.SnapshotCount = 10, 1000
 	// The watch cache answers consistent reads only as fresh as etcd's progress notifications are.
 	config.WatchProgressNotifyInterval = time.Second
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(failed))
