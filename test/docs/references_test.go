@@ -81,7 +81,7 @@ var otherFlags = []string{"bump-revision", "mark-compacted", "name", "initial-cl
 
 // TestFlags wants every flag in code to be one of the server's, unless the code is a command of others.
 func TestFlags(t *testing.T) {
-	help := serverHelp(t) + serverHelp(t, "check-hub") + serverHelp(t, "snapshot")
+	help := serverHelp(t) + serverHelp(t, "check-hub") + serverHelp(t, "snapshot") + serverHelp(t, "restore")
 	known := map[string]bool{"help": true}
 	for _, name := range otherFlags {
 		known[name] = true
