@@ -154,7 +154,7 @@ func guarded(do func() error) (err error) {
 
 // explain adds what to do.
 func explain(err error) error {
-	return fmt.Errorf("%w; if the disk is full, free some space; if the data is damaged, restore a snapshot into an empty directory", err)
+	return fmt.Errorf("%w; if the disk is full, free some space; if the data is damaged, go back to a snapshot with binnacle-apiserver restore", err)
 }
 
 // Endpoint is where clients in this process reach the member.

@@ -134,10 +134,16 @@ func wantFolder(t *testing.T, dir string, want ...string) {
 func TestSnapshotToFile(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	file := filepath.Join(to, "binnacle.db")
+	if err := os.WriteFile(file, []byte("yesterday's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := SnapshotTo(t.Context(), dir, file); err == nil {
 		t.Error("a snapshot without a server")
 	}
-	wantFolder(t, to)
+	wantFolder(t, to, "binnacle.db")
+	if kept, err := os.ReadFile(file); err != nil || string(kept) != "yesterday's" {
+		t.Errorf("the one of before is %q, %v", kept, err)
+	}
 	server := start(t, dir)
 	defer server.Stop()
 	if err := SnapshotTo(t.Context(), dir, file); err != nil {

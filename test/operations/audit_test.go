@@ -52,7 +52,9 @@ func TestOwnOverlay(t *testing.T) {
 	t.Cleanup(func() { _ = p.stop() })
 	within(t, requestTimeout, "the server", func() bool { return probed(port, "/readyz") == 200 })
 	probed(port, "/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles")
-	within(t, requestTimeout, "the line", func() bool { return strings.Contains(out.String(), `"requestURI":"/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles"`) })
+	within(t, requestTimeout, "the line", func() bool {
+		return strings.Contains(out.String(), `"requestURI":"/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles"`)
+	})
 	if strings.Contains(out.String(), `"requestURI":"/readyz"`) {
 		t.Errorf("probes are audited: %s", out)
 	}
