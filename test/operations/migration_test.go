@@ -1,7 +1,6 @@
 package operations
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -59,14 +58,13 @@ func TestMovingFromCRDs(t *testing.T) {
 	}
 	upstreamCRDs(t)
 	kubectl(t, "delete", "crd", "serviceexports.multicluster.x-k8s.io")
-	crds := t.TempDir()
-	saveCRDs(t, crds)
 	namespace := newNamespace(t, nil)
 	fill(t, namespace)
 	before := content(t, namespace)
 
 	dir := t.TempDir()
 	shell(t, dir, section(t, "### Save"))
+	shell(t, dir, section(t, "### Save the CRDs"))
 	kubectl(t, "apply", "--server-side", "-k", artifacts(t, "overlays", "managed-certificate"))
 	t.Cleanup(func() { kubectl(t, "delete", "-k", artifacts(t, "components", "managed-certificate")) })
 	w, port := workloadOf(t, "embedded-etcd"), freePort(t)
@@ -93,7 +91,8 @@ func TestMovingFromCRDs(t *testing.T) {
 	back := t.TempDir()
 	shell(t, back, section(t, "### Save"))
 	removeRegistration(t)
-	kubectl(t, "apply", "-f", crds)
+	crds := filepath.Join(dir, "crds.json")
+	kubectl(t, "apply", "--server-side", "-f", crds)
 	kubectl(t, "wait", "--for=condition=Established", "--timeout=30s", "-f", crds)
 	within(t, requestTimeout, "the hub's own APIServices", func() bool {
 		out, _ := kubectl(t, "get", "apiservices", "-o", "jsonpath={range .items[*]}{.metadata.name} {.spec.service.name} {.status.conditions[0].status};{end}")
@@ -105,24 +104,6 @@ func TestMovingFromCRDs(t *testing.T) {
 	}
 	// As the CRDs' own objects would hold the test's end up.
 	shell(t, back, section(t, "### Let go of finalizers"))
-}
-
-func saveCRDs(t *testing.T, dir string) {
-	t.Helper()
-	files, err := filepath.Glob("../integration/testdata/crds/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data = bytes.ReplaceAll(data, []byte("twin.binnacle.dev"), []byte("multicluster.x-k8s.io"))
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // fill writes what is easily lost: status, labels, annotations, finalizers, what only one of the versions has.
