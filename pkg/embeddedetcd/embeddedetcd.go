@@ -70,7 +70,10 @@ func (s *Server) start(ctx context.Context, dir string, maxBytes int64) error {
 	}
 	select {
 	case <-s.etcd.Server.ReadyNotify():
-		return makeRoom(ctx, s.Endpoint())
+		if full := outOfSpace(s.etcd.Server.Alarms()); len(full) > 0 {
+			return makeRoom(ctx, s.Endpoint(), full)
+		}
+		return nil
 	case err := <-s.etcd.Err():
 		return explain(err)
 	case err := <-failed:

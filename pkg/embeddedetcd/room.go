@@ -11,22 +11,14 @@ import (
 )
 
 // makeRoom lets a member write again whose database has reached its limit: it compacts the history of all keys, gives the space back,
-// and ends the alarm. While the alarm is on, an API server cannot compact either, since it notes each compaction in a key. If there is no
+// and ends the alarms, which are given. While one is on, an API server cannot compact either, since it notes each compaction in a key. If there is no
 // room then, the next write raises the alarm again.
-func makeRoom(ctx context.Context, endpoint string) (err error) {
+func makeRoom(ctx context.Context, endpoint string, full []*etcdserverpb.AlarmMember) (err error) {
 	client, err := newClient(ctx, endpoint)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	alarms, err := client.AlarmList(ctx)
-	if err != nil {
-		return fmt.Errorf("cannot see whether the database is full: %w", err)
-	}
-	full := outOfSpace(alarms.Alarms)
-	if len(full) == 0 {
-		return nil
-	}
 	before, err := client.Status(ctx, endpoint)
 	if err != nil {
 		return err

@@ -195,7 +195,7 @@ func rotateServing(t *testing.T, r ownHub) {
 			defer conn.Close()
 			return conn.ConnectionState().PeerCertificates[0].Subject.CommonName == "renewed"
 		})
-		wantEnd(t, r, replica, "serving", 77*time.Hour)
+		wantEnd(t, replica, "serving", 77*time.Hour)
 		if !logged(t, r.Hub, fmt.Sprint("replica-", i), `"Certificate was loaded" certificate="serving"`) {
 			t.Error("the log does not tell of the new certificate")
 		}
@@ -203,16 +203,16 @@ func rotateServing(t *testing.T, r ownHub) {
 }
 
 // wantEnd wants the metric to say when a certificate ends.
-func wantEnd(t *testing.T, r ownHub, replica *framework.Server, certificate string, in time.Duration) {
+func wantEnd(t *testing.T, replica *framework.Server, certificate string, in time.Duration) {
 	t.Helper()
-	end := time.Unix(int64(metric(t, r, replica, `binnacle_certificate_expiration_timestamp_seconds\{certificate="`+certificate+`"\}`)), 0)
+	end := time.Unix(int64(metric(t, replica, `binnacle_certificate_expiration_timestamp_seconds\{certificate="`+certificate+`"\}`)), 0)
 	if left := time.Until(end); left < in-5*time.Minute || left > in {
 		t.Errorf("the metric says that %s ends in %s, want %s", certificate, left, in)
 	}
 }
 
 // metric reads one sample of a replica's metrics; 0 if there is none.
-func metric(t *testing.T, r ownHub, replica *framework.Server, sample string) int {
+func metric(t *testing.T, replica *framework.Server, sample string) int {
 	t.Helper()
 	body := newCaller(t, replica.ConfigFor("admin", framework.AdminGroup), ours, "", "").must(request{method: http.MethodGet, path: "/metrics", accept: "text/plain"}).raw
 	found := regexp.MustCompile(`(?m)^` + sample + ` (\S+)$`).FindSubmatch(body)
@@ -259,7 +259,7 @@ func rotateEtcdClient(t *testing.T, r ownHub) {
 	cert, key := issue(t, r.etcd.CA, framework.Leaf{CommonName: "renewed", Lifetime: 55 * time.Hour})
 	replaceEtcdClient(t, r, cert, key)
 	for _, replica := range r.replicas {
-		wantEnd(t, r, replica, "etcd-client", 55*time.Hour)
+		wantEnd(t, replica, "etcd-client", 55*time.Hour)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/component-base/term"
 
 	"github.com/binnacle-dev/binnacle/pkg/embeddedetcd"
 )
@@ -41,15 +40,6 @@ Run it as the user that the server runs as.`,
 	cmd.Flags().StringVar(&o.DataDir, "data-dir", o.DataDir, "The server's --data-dir.")
 	ownUsage(cmd)
 	return cmd
-}
-
-func isTerminal(from io.Reader) bool {
-	file, ok := from.(*os.File)
-	if !ok {
-		return false
-	}
-	_, _, err := term.TerminalSize(file)
-	return err == nil
 }
 
 func (o *Options) restore(from io.Reader, out io.Writer) error {

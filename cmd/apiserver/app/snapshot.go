@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/component-base/term"
 
 	"github.com/binnacle-dev/binnacle/pkg/embeddedetcd"
 )
@@ -29,7 +28,7 @@ Run it as the user that the server runs as.`,
 			if file != "" {
 				return failure(embeddedetcd.SnapshotTo(ctx, o.etcdDir(), file))
 			}
-			if _, _, err := term.TerminalSize(cmd.OutOrStdout()); err == nil {
+			if isTerminal(cmd.OutOrStdout()) {
 				return ExitError{errors.New("a snapshot is no text: name a file with --output, or send it to one with >"), 2}
 			}
 			return failure(embeddedetcd.Snapshot(ctx, o.etcdDir(), cmd.OutOrStdout()))

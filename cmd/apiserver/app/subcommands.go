@@ -2,8 +2,10 @@ package app
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
+	"k8s.io/component-base/term"
 )
 
 // ExitError ends the process with a code of its own: 2 for a command line that is wrong or a check that could not be made, 1 for the rest.
@@ -21,6 +23,16 @@ func failure(err error) error {
 		return nil
 	}
 	return ExitError{err, 1}
+}
+
+// isTerminal says whether a standard stream is a terminal, and no file or pipe.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	_, _, err := term.TerminalSize(file)
+	return err == nil
 }
 
 // usage makes what is wrong with the arguments of a subcommand what it is with its flags.

@@ -130,20 +130,19 @@ func (o *Options) newAggregated(ctx context.Context) (*genericapiserver.GenericA
 // certificates are those that can end while the server runs.
 func (o *Options) certificates(c *genericapiserver.Config) []certexpiry.Certificate {
 	var found []certexpiry.Certificate
-	// The library adds the CAs of the front proxy to those of the callers.
-	withoutProxy := func(callers certexpiry.Certificate) certexpiry.Certificate { return callers }
-	if proxy := c.Authentication.RequestHeaderConfig; proxy != nil {
-		trusted := certexpiry.Trusted("front-proxy-ca", proxy.CAContentProvider)
-		found = append(found, trusted)
-		withoutProxy = func(callers certexpiry.Certificate) certexpiry.Certificate { return callers.Without(trusted) }
+	if serving := c.SecureServing; serving != nil && serving.Cert != nil {
+		found = append(found, certexpiry.Serving("serving", serving.Cert))
 	}
-	if serving := c.SecureServing; serving != nil {
-		if serving.Cert != nil {
-			found = append(found, certexpiry.Serving("serving", serving.Cert))
+	proxy := c.Authentication.RequestHeaderConfig
+	if proxy != nil {
+		found = append(found, certexpiry.Trusted("front-proxy-ca", proxy.CAContentProvider))
+	}
+	if serving := c.SecureServing; serving != nil && serving.ClientCA != nil {
+		callers := certexpiry.Trusted("client-ca", serving.ClientCA)
+		if proxy != nil { // The library adds its CAs to those of the callers.
+			callers = callers.Without(certexpiry.Trusted("front-proxy-ca", proxy.CAContentProvider))
 		}
-		if serving.ClientCA != nil {
-			found = append(found, withoutProxy(certexpiry.Trusted("client-ca", serving.ClientCA)))
-		}
+		found = append(found, callers)
 	}
 	if file := o.Recommended.Etcd.StorageConfig.Transport.CertFile; file != "" {
 		found = append(found, certexpiry.File("etcd-client", file))
