@@ -109,6 +109,10 @@ func (o outage) run(away, back func() error) {
 	o.measure("both APIServices are available", returnNoticed, func() bool { return o.available(apiregistrationv1.ConditionTrue) == 2 })
 	within(t, namespaceWaited, "the namespace to end by itself", func() bool { return o.gone(unrelated) })
 	t.Logf("the namespace is gone %s after the return", time.Since(returned).Round(time.Millisecond))
+	// The hub says that we are available a moment before it sends requests our way again.
+	if err := o.own.Registered(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	profiles.must(get("clusterprofiles/a"))
 }
 
