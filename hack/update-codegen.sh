@@ -33,12 +33,13 @@ trap 'rm -rf "${tree}"' EXIT
 mkdir -p "${tree}/$(dirname "${module}")" "${tree}/k8s.io" "${tree}/github.com/gogo"
 ln -s "${root}" "${tree}/${module}"
 ln -s "$(dir k8s.io/apimachinery)" "${tree}/k8s.io/apimachinery"
+ln -s "$(dir k8s.io/api)" "${tree}/k8s.io/api"
 ln -s "$(dir github.com/gogo/protobuf)" "${tree}/github.com/gogo/protobuf"
 packages=$(grep -rl '+k8s:protobuf-gen=package' pkg/apis --include doc.go | xargs -n1 dirname | LC_ALL=C sort | sed "s#^#${module}/#" | paste -sd,)
 # The leading - reads a package without generating it.
 machinery=$(printf -- '-k8s.io/apimachinery/pkg/%s,' util/intstr api/resource runtime/schema runtime apis/meta/v1)
 go-to-protobuf --go-header-file "${boilerplate}" --output-dir "${tree}" --proto-import "${tree}" \
-  --apimachinery-packages "${machinery%,}" --packages "${packages}"
+  --apimachinery-packages "${machinery}-k8s.io/api/core/v1" --packages "${packages}"
 
 # shellcheck source=/dev/null
 source "$(dir k8s.io/code-generator)/kube_codegen.sh"

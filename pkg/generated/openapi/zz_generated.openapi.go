@@ -9,7 +9,8 @@
 package openapi
 
 import (
-	v1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
+	v1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
+	multiclusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
 	v1alpha2 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha2"
 	resource "k8s.io/apimachinery/pkg/api/resource"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,89 +23,737 @@ import (
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
-		v1alpha1.AccessProvider{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_AccessProvider(ref),
-		v1alpha1.Cluster{}.OpenAPIModelName():                 schema_pkg_apis_multicluster_v1alpha1_Cluster(ref),
-		v1alpha1.ClusterDecision{}.OpenAPIModelName():         schema_pkg_apis_multicluster_v1alpha1_ClusterDecision(ref),
-		v1alpha1.ClusterManager{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_ClusterManager(ref),
-		v1alpha1.ClusterProfile{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_ClusterProfile(ref),
-		v1alpha1.ClusterProfileList{}.OpenAPIModelName():      schema_pkg_apis_multicluster_v1alpha1_ClusterProfileList(ref),
-		v1alpha1.ClusterProfileReference{}.OpenAPIModelName(): schema_pkg_apis_multicluster_v1alpha1_ClusterProfileReference(ref),
-		v1alpha1.ClusterProfileSpec{}.OpenAPIModelName():      schema_pkg_apis_multicluster_v1alpha1_ClusterProfileSpec(ref),
-		v1alpha1.ClusterProfileStatus{}.OpenAPIModelName():    schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref),
-		v1alpha1.ClusterVersion{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_ClusterVersion(ref),
-		v1alpha1.NamedExtension{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_NamedExtension(ref),
-		v1alpha1.PlacementDecision{}.OpenAPIModelName():       schema_pkg_apis_multicluster_v1alpha1_PlacementDecision(ref),
-		v1alpha1.PlacementDecisionList{}.OpenAPIModelName():   schema_pkg_apis_multicluster_v1alpha1_PlacementDecisionList(ref),
-		v1alpha1.Property{}.OpenAPIModelName():                schema_pkg_apis_multicluster_v1alpha1_Property(ref),
-		v1alpha2.AccessProvider{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha2_AccessProvider(ref),
-		v1alpha2.Cluster{}.OpenAPIModelName():                 schema_pkg_apis_multicluster_v1alpha2_Cluster(ref),
-		v1alpha2.ClusterDecision{}.OpenAPIModelName():         schema_pkg_apis_multicluster_v1alpha2_ClusterDecision(ref),
-		v1alpha2.ClusterManager{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha2_ClusterManager(ref),
-		v1alpha2.ClusterProfile{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha2_ClusterProfile(ref),
-		v1alpha2.ClusterProfileList{}.OpenAPIModelName():      schema_pkg_apis_multicluster_v1alpha2_ClusterProfileList(ref),
-		v1alpha2.ClusterProfileReference{}.OpenAPIModelName(): schema_pkg_apis_multicluster_v1alpha2_ClusterProfileReference(ref),
-		v1alpha2.ClusterProfileSpec{}.OpenAPIModelName():      schema_pkg_apis_multicluster_v1alpha2_ClusterProfileSpec(ref),
-		v1alpha2.ClusterProfileStatus{}.OpenAPIModelName():    schema_pkg_apis_multicluster_v1alpha2_ClusterProfileStatus(ref),
-		v1alpha2.ClusterVersion{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha2_ClusterVersion(ref),
-		v1alpha2.NamedExtension{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha2_NamedExtension(ref),
-		v1alpha2.PlacementDecision{}.OpenAPIModelName():       schema_pkg_apis_multicluster_v1alpha2_PlacementDecision(ref),
-		v1alpha2.PlacementDecisionList{}.OpenAPIModelName():   schema_pkg_apis_multicluster_v1alpha2_PlacementDecisionList(ref),
-		v1alpha2.Property{}.OpenAPIModelName():                schema_pkg_apis_multicluster_v1alpha2_Property(ref),
-		resource.Quantity{}.OpenAPIModelName():                schema_apimachinery_pkg_api_resource_Quantity(ref),
-		v1.APIGroup{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_APIGroup(ref),
-		v1.APIGroupList{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_APIGroupList(ref),
-		v1.APIResource{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_APIResource(ref),
-		v1.APIResourceList{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_APIResourceList(ref),
-		v1.APIVersions{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_APIVersions(ref),
-		v1.ApplyOptions{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_ApplyOptions(ref),
-		v1.Condition{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_Condition(ref),
-		v1.CreateOptions{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_CreateOptions(ref),
-		v1.DeleteOptions{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_DeleteOptions(ref),
-		v1.Duration{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_Duration(ref),
-		v1.FieldSelectorRequirement{}.OpenAPIModelName():      schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
-		v1.FieldsV1{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_FieldsV1(ref),
-		v1.GetOptions{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_GetOptions(ref),
-		v1.GroupKind{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_GroupKind(ref),
-		v1.GroupResource{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_GroupResource(ref),
-		v1.GroupVersion{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_GroupVersion(ref),
-		v1.GroupVersionForDiscovery{}.OpenAPIModelName():      schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
-		v1.GroupVersionKind{}.OpenAPIModelName():              schema_pkg_apis_meta_v1_GroupVersionKind(ref),
-		v1.GroupVersionResource{}.OpenAPIModelName():          schema_pkg_apis_meta_v1_GroupVersionResource(ref),
-		v1.InternalEvent{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_InternalEvent(ref),
-		v1.LabelSelector{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_LabelSelector(ref),
-		v1.LabelSelectorRequirement{}.OpenAPIModelName():      schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
-		v1.List{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_List(ref),
-		v1.ListMeta{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_ListMeta(ref),
-		v1.ListOptions{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_ListOptions(ref),
-		v1.ManagedFieldsEntry{}.OpenAPIModelName():            schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
-		v1.MicroTime{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_MicroTime(ref),
-		v1.ObjectMeta{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_ObjectMeta(ref),
-		v1.OwnerReference{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_OwnerReference(ref),
-		v1.PartialObjectMetadata{}.OpenAPIModelName():         schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
-		v1.PartialObjectMetadataList{}.OpenAPIModelName():     schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
-		v1.Patch{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_Patch(ref),
-		v1.PatchOptions{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_PatchOptions(ref),
-		v1.Preconditions{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_Preconditions(ref),
-		v1.RootPaths{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_RootPaths(ref),
-		v1.ServerAddressByClientCIDR{}.OpenAPIModelName():     schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
-		v1.ShardInfo{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_ShardInfo(ref),
-		v1.Status{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_Status(ref),
-		v1.StatusCause{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_StatusCause(ref),
-		v1.StatusDetails{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_StatusDetails(ref),
-		v1.Table{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_Table(ref),
-		v1.TableColumnDefinition{}.OpenAPIModelName():         schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
-		v1.TableOptions{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_TableOptions(ref),
-		v1.TableRow{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_TableRow(ref),
-		v1.TableRowCondition{}.OpenAPIModelName():             schema_pkg_apis_meta_v1_TableRowCondition(ref),
-		v1.Time{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_Time(ref),
-		v1.Timestamp{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_Timestamp(ref),
-		v1.TypeMeta{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_TypeMeta(ref),
-		v1.UpdateOptions{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_UpdateOptions(ref),
-		v1.WatchEvent{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_WatchEvent(ref),
-		runtime.RawExtension{}.OpenAPIModelName():             schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
-		runtime.TypeMeta{}.OpenAPIModelName():                 schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
-		runtime.Unknown{}.OpenAPIModelName():                  schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
-		version.Info{}.OpenAPIModelName():                     schema_k8sio_apimachinery_pkg_version_Info(ref),
+		v1alpha1.ClusterReport{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_ClusterReport(ref),
+		v1alpha1.ClusterReportSpec{}.OpenAPIModelName():                   schema_pkg_apis_binnacle_v1alpha1_ClusterReportSpec(ref),
+		v1alpha1.ClusterReportStatus{}.OpenAPIModelName():                 schema_pkg_apis_binnacle_v1alpha1_ClusterReportStatus(ref),
+		v1alpha1.ClusterResources{}.OpenAPIModelName():                    schema_pkg_apis_binnacle_v1alpha1_ClusterResources(ref),
+		v1alpha1.ClusterStatus{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_ClusterStatus(ref),
+		v1alpha1.ClusterStatusList{}.OpenAPIModelName():                   schema_pkg_apis_binnacle_v1alpha1_ClusterStatusList(ref),
+		v1alpha1.ClusterStatusStatus{}.OpenAPIModelName():                 schema_pkg_apis_binnacle_v1alpha1_ClusterStatusStatus(ref),
+		v1alpha1.NodeCounts{}.OpenAPIModelName():                          schema_pkg_apis_binnacle_v1alpha1_NodeCounts(ref),
+		v1alpha1.PlacementSummary{}.OpenAPIModelName():                    schema_pkg_apis_binnacle_v1alpha1_PlacementSummary(ref),
+		v1alpha1.ReportedCondition{}.OpenAPIModelName():                   schema_pkg_apis_binnacle_v1alpha1_ReportedCondition(ref),
+		v1alpha1.ReportedProperty{}.OpenAPIModelName():                    schema_pkg_apis_binnacle_v1alpha1_ReportedProperty(ref),
+		v1alpha1.SourcedProperty{}.OpenAPIModelName():                     schema_pkg_apis_binnacle_v1alpha1_SourcedProperty(ref),
+		multiclusterv1alpha1.AccessProvider{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_AccessProvider(ref),
+		multiclusterv1alpha1.Cluster{}.OpenAPIModelName():                 schema_pkg_apis_multicluster_v1alpha1_Cluster(ref),
+		multiclusterv1alpha1.ClusterDecision{}.OpenAPIModelName():         schema_pkg_apis_multicluster_v1alpha1_ClusterDecision(ref),
+		multiclusterv1alpha1.ClusterManager{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_ClusterManager(ref),
+		multiclusterv1alpha1.ClusterProfile{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_ClusterProfile(ref),
+		multiclusterv1alpha1.ClusterProfileList{}.OpenAPIModelName():      schema_pkg_apis_multicluster_v1alpha1_ClusterProfileList(ref),
+		multiclusterv1alpha1.ClusterProfileReference{}.OpenAPIModelName(): schema_pkg_apis_multicluster_v1alpha1_ClusterProfileReference(ref),
+		multiclusterv1alpha1.ClusterProfileSpec{}.OpenAPIModelName():      schema_pkg_apis_multicluster_v1alpha1_ClusterProfileSpec(ref),
+		multiclusterv1alpha1.ClusterProfileStatus{}.OpenAPIModelName():    schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref),
+		multiclusterv1alpha1.ClusterVersion{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_ClusterVersion(ref),
+		multiclusterv1alpha1.NamedExtension{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_NamedExtension(ref),
+		multiclusterv1alpha1.PlacementDecision{}.OpenAPIModelName():       schema_pkg_apis_multicluster_v1alpha1_PlacementDecision(ref),
+		multiclusterv1alpha1.PlacementDecisionList{}.OpenAPIModelName():   schema_pkg_apis_multicluster_v1alpha1_PlacementDecisionList(ref),
+		multiclusterv1alpha1.Property{}.OpenAPIModelName():                schema_pkg_apis_multicluster_v1alpha1_Property(ref),
+		v1alpha2.AccessProvider{}.OpenAPIModelName():                      schema_pkg_apis_multicluster_v1alpha2_AccessProvider(ref),
+		v1alpha2.Cluster{}.OpenAPIModelName():                             schema_pkg_apis_multicluster_v1alpha2_Cluster(ref),
+		v1alpha2.ClusterDecision{}.OpenAPIModelName():                     schema_pkg_apis_multicluster_v1alpha2_ClusterDecision(ref),
+		v1alpha2.ClusterManager{}.OpenAPIModelName():                      schema_pkg_apis_multicluster_v1alpha2_ClusterManager(ref),
+		v1alpha2.ClusterProfile{}.OpenAPIModelName():                      schema_pkg_apis_multicluster_v1alpha2_ClusterProfile(ref),
+		v1alpha2.ClusterProfileList{}.OpenAPIModelName():                  schema_pkg_apis_multicluster_v1alpha2_ClusterProfileList(ref),
+		v1alpha2.ClusterProfileReference{}.OpenAPIModelName():             schema_pkg_apis_multicluster_v1alpha2_ClusterProfileReference(ref),
+		v1alpha2.ClusterProfileSpec{}.OpenAPIModelName():                  schema_pkg_apis_multicluster_v1alpha2_ClusterProfileSpec(ref),
+		v1alpha2.ClusterProfileStatus{}.OpenAPIModelName():                schema_pkg_apis_multicluster_v1alpha2_ClusterProfileStatus(ref),
+		v1alpha2.ClusterVersion{}.OpenAPIModelName():                      schema_pkg_apis_multicluster_v1alpha2_ClusterVersion(ref),
+		v1alpha2.NamedExtension{}.OpenAPIModelName():                      schema_pkg_apis_multicluster_v1alpha2_NamedExtension(ref),
+		v1alpha2.PlacementDecision{}.OpenAPIModelName():                   schema_pkg_apis_multicluster_v1alpha2_PlacementDecision(ref),
+		v1alpha2.PlacementDecisionList{}.OpenAPIModelName():               schema_pkg_apis_multicluster_v1alpha2_PlacementDecisionList(ref),
+		v1alpha2.Property{}.OpenAPIModelName():                            schema_pkg_apis_multicluster_v1alpha2_Property(ref),
+		resource.Quantity{}.OpenAPIModelName():                            schema_apimachinery_pkg_api_resource_Quantity(ref),
+		v1.APIGroup{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_APIGroup(ref),
+		v1.APIGroupList{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_APIGroupList(ref),
+		v1.APIResource{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_APIResource(ref),
+		v1.APIResourceList{}.OpenAPIModelName():                           schema_pkg_apis_meta_v1_APIResourceList(ref),
+		v1.APIVersions{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_APIVersions(ref),
+		v1.ApplyOptions{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_ApplyOptions(ref),
+		v1.Condition{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_Condition(ref),
+		v1.CreateOptions{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_CreateOptions(ref),
+		v1.DeleteOptions{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_DeleteOptions(ref),
+		v1.Duration{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_Duration(ref),
+		v1.FieldSelectorRequirement{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
+		v1.FieldsV1{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_FieldsV1(ref),
+		v1.GetOptions{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_GetOptions(ref),
+		v1.GroupKind{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_GroupKind(ref),
+		v1.GroupResource{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_GroupResource(ref),
+		v1.GroupVersion{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_GroupVersion(ref),
+		v1.GroupVersionForDiscovery{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
+		v1.GroupVersionKind{}.OpenAPIModelName():                          schema_pkg_apis_meta_v1_GroupVersionKind(ref),
+		v1.GroupVersionResource{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_GroupVersionResource(ref),
+		v1.InternalEvent{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_InternalEvent(ref),
+		v1.LabelSelector{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_LabelSelector(ref),
+		v1.LabelSelectorRequirement{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
+		v1.List{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_List(ref),
+		v1.ListMeta{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_ListMeta(ref),
+		v1.ListOptions{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_ListOptions(ref),
+		v1.ManagedFieldsEntry{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
+		v1.MicroTime{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_MicroTime(ref),
+		v1.ObjectMeta{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_ObjectMeta(ref),
+		v1.OwnerReference{}.OpenAPIModelName():                            schema_pkg_apis_meta_v1_OwnerReference(ref),
+		v1.PartialObjectMetadata{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
+		v1.PartialObjectMetadataList{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
+		v1.Patch{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_Patch(ref),
+		v1.PatchOptions{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_PatchOptions(ref),
+		v1.Preconditions{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_Preconditions(ref),
+		v1.RootPaths{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_RootPaths(ref),
+		v1.ServerAddressByClientCIDR{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
+		v1.ShardInfo{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_ShardInfo(ref),
+		v1.Status{}.OpenAPIModelName():                                    schema_pkg_apis_meta_v1_Status(ref),
+		v1.StatusCause{}.OpenAPIModelName():                               schema_pkg_apis_meta_v1_StatusCause(ref),
+		v1.StatusDetails{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_StatusDetails(ref),
+		v1.Table{}.OpenAPIModelName():                                     schema_pkg_apis_meta_v1_Table(ref),
+		v1.TableColumnDefinition{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
+		v1.TableOptions{}.OpenAPIModelName():                              schema_pkg_apis_meta_v1_TableOptions(ref),
+		v1.TableRow{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_TableRow(ref),
+		v1.TableRowCondition{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_TableRowCondition(ref),
+		v1.Time{}.OpenAPIModelName():                                      schema_pkg_apis_meta_v1_Time(ref),
+		v1.Timestamp{}.OpenAPIModelName():                                 schema_pkg_apis_meta_v1_Timestamp(ref),
+		v1.TypeMeta{}.OpenAPIModelName():                                  schema_pkg_apis_meta_v1_TypeMeta(ref),
+		v1.UpdateOptions{}.OpenAPIModelName():                             schema_pkg_apis_meta_v1_UpdateOptions(ref),
+		v1.WatchEvent{}.OpenAPIModelName():                                schema_pkg_apis_meta_v1_WatchEvent(ref),
+		runtime.RawExtension{}.OpenAPIModelName():                         schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
+		runtime.TypeMeta{}.OpenAPIModelName():                             schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
+		runtime.Unknown{}.OpenAPIModelName():                              schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
+		version.Info{}.OpenAPIModelName():                                 schema_k8sio_apimachinery_pkg_version_Info(ref),
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ClusterReport(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterReport is what a cluster says of itself, posted to the subresource report of its ClusterStatus. It is at most 64 KiB. The answer repeats it and says in its status when to report next.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata may be left out. A name or namespace in it must be that of the ClusterStatus.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what the cluster says.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterReportSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is what the server says: it is ignored in a request.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterReportStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterReportSpec{}.OpenAPIModelName(), v1alpha1.ClusterReportStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ClusterReportSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterReportSpec is what a cluster says of itself. A report is whole: what it leaves out is not known any more.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"clusterProfileUID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterProfileUID is the uid of the ClusterProfile that the report is for. A report for another one, registered under the same name before or after, is refused with 409.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time is what the clock of the cluster showed. It is only compared with the server's; nothing else depends on it.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"intervalSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "intervalSeconds is after how many seconds the cluster would like to report again, 1 to 3600. The server's own wish counts where it is left out.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"kubernetesVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kubernetesVersion is the gitVersion of the cluster's API server, such as v1.37.2.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"nodes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodes are how many nodes the cluster has.",
+							Ref:         ref(v1alpha1.NodeCounts{}.OpenAPIModelName()),
+						},
+					},
+					"resources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resources are the sums over the nodes of the cluster, at most 256 names in each list.",
+							Ref:         ref(v1alpha1.ClusterResources{}.OpenAPIModelName()),
+						},
+					},
+					"properties": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "properties are facts about the cluster, at most 256, one of a name.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ReportedProperty{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the cluster, at most 32, one of a type. ControlPlaneHealthy says whether the API server answers; Ready, where it is given, decides over the phase. Reachable and HubSuspect are the server's own.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ReportedCondition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterResources{}.OpenAPIModelName(), v1alpha1.NodeCounts{}.OpenAPIModelName(), v1alpha1.ReportedCondition{}.OpenAPIModelName(), v1alpha1.ReportedProperty{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ClusterReportStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterReportStatus is what the server says of a report.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"receivedTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "receivedTime is when the report arrived, by the clock of the server.",
+							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
+						},
+					},
+					"nextReportSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nextReportSeconds is in how many seconds the cluster is asked to report again. It differs a little from answer to answer, so that clusters that began together spread out, and grows while the server has more reports than it can take.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"clockSkewSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clockSkewSeconds is by how much the clock of the cluster was ahead of the server's, negative where it was behind.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.MicroTime{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ClusterResources(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterResources are sums over the nodes of a cluster. An extended resource such as nvidia.com/gpu is a name like any other.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"capacity": {
+						SchemaProps: spec.SchemaProps{
+							Description: "capacity is what the nodes have.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(resource.Quantity{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"allocatable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allocatable is what pods can have of it.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(resource.Quantity{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"available": {
+						SchemaProps: spec.SchemaProps{
+							Description: "available is what no pod has asked for: allocatable less the requests of the pods that run.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(resource.Quantity{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			resource.Quantity{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ClusterStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterStatus is what is known of one cluster of the inventory right now. There is one for each ClusterProfile, with its name, namespace and labels. It is computed, from the profile, from what the cluster reported and from the PlacementDecisions that name it, and cannot be written; a cluster reports through the subresource report.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata: name, namespace, labels and time of creation are those of the ClusterProfile; the uid is derived from the profile's.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is what is known of the cluster.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterStatusStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterStatusStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ClusterStatusList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterStatusList is a list of ClusterStatus.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard list metadata: the resourceVersion of the list, and where a page ends.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects of the list.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterStatus{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterStatus{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ClusterStatusStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterStatusStatus is what is known of a cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase sums up the conditions: Ready, NotReady, Unreachable (it reported before and is silent now) or Unknown (it never reported).\n\nPossible enum values:\n - `\"NotReady\"` is a cluster that reports and says that it does not work.\n - `\"Ready\"` is a cluster that reports and says that it works.\n - `\"Unknown\"` is a cluster that has never reported.\n - `\"Unreachable\"` is a cluster that reported before and has been silent for longer than the grace period.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"NotReady", "Ready", "Unknown", "Unreachable"},
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the cluster, one of a type: Ready, Reachable, ControlPlaneHealthy and, after many clusters went silent at once, HubSuspect; then those of the report, then those of the ClusterProfile. lastTransitionTime is by the clock of the server.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"lastReportTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastReportTime is when the last report arrived, by the clock of the server, cut down to a coarse grain (5 minutes unless the server is set otherwise), since every change of this object is an event for everyone who watches. The subresource report has the exact time.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reportIntervalSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reportIntervalSeconds is after how many seconds the cluster was asked to report again.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"clockSkewSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clockSkewSeconds is by how much the clock of the cluster is ahead of the server's, negative where it is behind. It is left out below 30 seconds.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"kubernetesVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kubernetesVersion is what the cluster runs: as it reports or, before its first report, as its ClusterProfile says.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"nodes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodes are how many nodes the cluster has.",
+							Ref:         ref(v1alpha1.NodeCounts{}.OpenAPIModelName()),
+						},
+					},
+					"resources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resources are the sums over the nodes of the cluster.",
+							Ref:         ref(v1alpha1.ClusterResources{}.OpenAPIModelName()),
+						},
+					},
+					"properties": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "properties are facts about the cluster, one of a name: those of the report, and those of the ClusterProfile that the report does not have.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.SourcedProperty{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"placements": {
+						SchemaProps: spec.SchemaProps{
+							Description: "placements are the decisions that name the cluster.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.PlacementSummary{}.OpenAPIModelName()),
+						},
+					},
+					"clusterManager": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterManager is the cluster manager of the ClusterProfile.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterResources{}.OpenAPIModelName(), v1alpha1.NodeCounts{}.OpenAPIModelName(), v1alpha1.PlacementSummary{}.OpenAPIModelName(), v1alpha1.SourcedProperty{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_NodeCounts(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeCounts are how many nodes a cluster has.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"total": {
+						SchemaProps: spec.SchemaProps{
+							Description: "total is the number of nodes.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"ready": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ready is the number of nodes whose condition Ready is True.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_PlacementSummary(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PlacementSummary says which decisions name a cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"count": {
+						SchemaProps: spec.SchemaProps{
+							Description: "count is how many decisions name the cluster. The slices of one decision count once.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"keys": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "keys are the first 20 of the decisions in alphabetical order, as namespace/decision-key, or namespace/name of a PlacementDecision without that label.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ReportedCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReportedCondition is a condition of a cluster. The server adds since when it holds.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition, such as ControlPlaneHealthy.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is why, in one word of CamelCase, at most 1024 characters.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is why, for people, at most 4096 characters.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"type", "status"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ReportedProperty(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReportedProperty is a fact about a cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the property, at most 253 characters.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"value": {
+						SchemaProps: spec.SchemaProps{
+							Description: "value of the property, at most 1024 characters. It may be empty.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_SourcedProperty(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SourcedProperty is a fact about a cluster, with who says so and since when.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the property, as the About API (KEP-2149) and ClusterProfile have it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"value": {
+						SchemaProps: spec.SchemaProps{
+							Description: "value of the property.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"source": {
+						SchemaProps: spec.SchemaProps{
+							Description: "source is ClusterProfile or Report.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time is since when the property has this value: when it was first reported, or when the ClusterProfile says that it was observed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name", "value"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -125,7 +774,7 @@ func schema_pkg_apis_multicluster_v1alpha1_AccessProvider(ref common.ReferenceCa
 					"cluster": {
 						SchemaProps: spec.SchemaProps{
 							Description: "cluster tells where the API server of the cluster is, and how its certificate is verified.",
-							Ref:         ref(v1alpha1.Cluster{}.OpenAPIModelName()),
+							Ref:         ref(multiclusterv1alpha1.Cluster{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -133,7 +782,7 @@ func schema_pkg_apis_multicluster_v1alpha1_AccessProvider(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Cluster{}.OpenAPIModelName()},
+			multiclusterv1alpha1.Cluster{}.OpenAPIModelName()},
 	}
 }
 
@@ -205,7 +854,7 @@ func schema_pkg_apis_multicluster_v1alpha1_Cluster(ref common.ReferenceCallback)
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.NamedExtension{}.OpenAPIModelName()),
+										Ref: ref(multiclusterv1alpha1.NamedExtension{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -216,7 +865,7 @@ func schema_pkg_apis_multicluster_v1alpha1_Cluster(ref common.ReferenceCallback)
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.NamedExtension{}.OpenAPIModelName()},
+			multiclusterv1alpha1.NamedExtension{}.OpenAPIModelName()},
 	}
 }
 
@@ -231,7 +880,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterDecision(ref common.ReferenceC
 						SchemaProps: spec.SchemaProps{
 							Description: "clusterProfileRef names the chosen cluster.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ClusterProfileReference{}.OpenAPIModelName()),
+							Ref:         ref(multiclusterv1alpha1.ClusterProfileReference{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
@@ -246,7 +895,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterDecision(ref common.ReferenceC
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ClusterProfileReference{}.OpenAPIModelName()},
+			multiclusterv1alpha1.ClusterProfileReference{}.OpenAPIModelName()},
 	}
 }
 
@@ -303,14 +952,14 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfile(ref common.ReferenceCa
 						SchemaProps: spec.SchemaProps{
 							Description: "spec says which cluster manager the profile belongs to, and how people call the cluster.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ClusterProfileSpec{}.OpenAPIModelName()),
+							Ref:         ref(multiclusterv1alpha1.ClusterProfileSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
 							Description: "status is what the cluster manager observed. It is written through the status subresource only.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ClusterProfileStatus{}.OpenAPIModelName()),
+							Ref:         ref(multiclusterv1alpha1.ClusterProfileStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -318,7 +967,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfile(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ClusterProfileSpec{}.OpenAPIModelName(), v1alpha1.ClusterProfileStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			multiclusterv1alpha1.ClusterProfileSpec{}.OpenAPIModelName(), multiclusterv1alpha1.ClusterProfileStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -357,7 +1006,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileList(ref common.Referen
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ClusterProfile{}.OpenAPIModelName()),
+										Ref: ref(multiclusterv1alpha1.ClusterProfile{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -368,7 +1017,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileList(ref common.Referen
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ClusterProfile{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			multiclusterv1alpha1.ClusterProfile{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -418,7 +1067,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileSpec(ref common.Referen
 						SchemaProps: spec.SchemaProps{
 							Description: "clusterManager is the system that owns the profile. It is immutable.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ClusterManager{}.OpenAPIModelName()),
+							Ref:         ref(multiclusterv1alpha1.ClusterManager{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -426,7 +1075,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileSpec(ref common.Referen
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ClusterManager{}.OpenAPIModelName()},
+			multiclusterv1alpha1.ClusterManager{}.OpenAPIModelName()},
 	}
 }
 
@@ -463,7 +1112,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref common.Refer
 						SchemaProps: spec.SchemaProps{
 							Description: "version is what the cluster runs.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ClusterVersion{}.OpenAPIModelName()),
+							Ref:         ref(multiclusterv1alpha1.ClusterVersion{}.OpenAPIModelName()),
 						},
 					},
 					"properties": {
@@ -482,7 +1131,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref common.Refer
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Property{}.OpenAPIModelName()),
+										Ref: ref(multiclusterv1alpha1.Property{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -504,7 +1153,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref common.Refer
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.AccessProvider{}.OpenAPIModelName()),
+										Ref: ref(multiclusterv1alpha1.AccessProvider{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -526,7 +1175,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref common.Refer
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.AccessProvider{}.OpenAPIModelName()),
+										Ref: ref(multiclusterv1alpha1.AccessProvider{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -536,7 +1185,7 @@ func schema_pkg_apis_multicluster_v1alpha1_ClusterProfileStatus(ref common.Refer
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.AccessProvider{}.OpenAPIModelName(), v1alpha1.ClusterVersion{}.OpenAPIModelName(), v1alpha1.Property{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
+			multiclusterv1alpha1.AccessProvider{}.OpenAPIModelName(), multiclusterv1alpha1.ClusterVersion{}.OpenAPIModelName(), multiclusterv1alpha1.Property{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -630,7 +1279,7 @@ func schema_pkg_apis_multicluster_v1alpha1_PlacementDecision(ref common.Referenc
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ClusterDecision{}.OpenAPIModelName()),
+										Ref: ref(multiclusterv1alpha1.ClusterDecision{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -648,7 +1297,7 @@ func schema_pkg_apis_multicluster_v1alpha1_PlacementDecision(ref common.Referenc
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ClusterDecision{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			multiclusterv1alpha1.ClusterDecision{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -687,7 +1336,7 @@ func schema_pkg_apis_multicluster_v1alpha1_PlacementDecisionList(ref common.Refe
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.PlacementDecision{}.OpenAPIModelName()),
+										Ref: ref(multiclusterv1alpha1.PlacementDecision{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -698,7 +1347,7 @@ func schema_pkg_apis_multicluster_v1alpha1_PlacementDecisionList(ref common.Refe
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.PlacementDecision{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			multiclusterv1alpha1.PlacementDecision{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	fmt "fmt"
 	http "net/http"
 
+	binnaclev1alpha1 "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/binnacle/v1alpha1"
 	multiclusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/multicluster/v1alpha1"
 	multiclusterv1alpha2 "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/multicluster/v1alpha2"
 	discovery "k8s.io/client-go/discovery"
@@ -18,6 +19,7 @@ import (
 
 type Interface interface {
 	Discovery() discovery.DiscoveryInterfaces
+	BinnacleV1alpha1() binnaclev1alpha1.BinnacleV1alpha1Interface
 	MulticlusterV1alpha1() multiclusterv1alpha1.MulticlusterV1alpha1Interface
 	MulticlusterV1alpha2() multiclusterv1alpha2.MulticlusterV1alpha2Interface
 }
@@ -25,8 +27,14 @@ type Interface interface {
 // Clientset contains the clients for groups.
 type Clientset struct {
 	*discovery.DiscoveryClient
+	binnacleV1alpha1     *binnaclev1alpha1.BinnacleV1alpha1Client
 	multiclusterV1alpha1 *multiclusterv1alpha1.MulticlusterV1alpha1Client
 	multiclusterV1alpha2 *multiclusterv1alpha2.MulticlusterV1alpha2Client
+}
+
+// BinnacleV1alpha1 retrieves the BinnacleV1alpha1Client
+func (c *Clientset) BinnacleV1alpha1() binnaclev1alpha1.BinnacleV1alpha1Interface {
+	return c.binnacleV1alpha1
 }
 
 // MulticlusterV1alpha1 retrieves the MulticlusterV1alpha1Client
@@ -83,6 +91,10 @@ func NewForConfigAndClient(c *rest.Config, httpClient *http.Client) (*Clientset,
 
 	var cs Clientset
 	var err error
+	cs.binnacleV1alpha1, err = binnaclev1alpha1.NewForConfigAndClient(&configShallowCopy, httpClient)
+	if err != nil {
+		return nil, err
+	}
 	cs.multiclusterV1alpha1, err = multiclusterv1alpha1.NewForConfigAndClient(&configShallowCopy, httpClient)
 	if err != nil {
 		return nil, err
@@ -112,6 +124,7 @@ func NewForConfigOrDie(c *rest.Config) *Clientset {
 // New creates a new Clientset for the given RESTClient.
 func New(c rest.Interface) *Clientset {
 	var cs Clientset
+	cs.binnacleV1alpha1 = binnaclev1alpha1.New(c)
 	cs.multiclusterV1alpha1 = multiclusterv1alpha1.New(c)
 	cs.multiclusterV1alpha2 = multiclusterv1alpha2.New(c)
 

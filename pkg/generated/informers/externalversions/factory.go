@@ -12,6 +12,7 @@ import (
 	time "time"
 
 	versioned "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned"
+	binnacle "github.com/binnacle-dev/binnacle/pkg/generated/informers/externalversions/binnacle"
 	internalinterfaces "github.com/binnacle-dev/binnacle/pkg/generated/informers/externalversions/internalinterfaces"
 	multicluster "github.com/binnacle-dev/binnacle/pkg/generated/informers/externalversions/multicluster"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -312,7 +313,12 @@ type SharedInformerFactory interface {
 	// client.
 	InformerFor(obj runtime.Object, newFunc internalinterfaces.NewInformerFunc) cache.SharedIndexInformer
 
+	Binnacle() binnacle.Interface
 	Multicluster() multicluster.Interface
+}
+
+func (f *sharedInformerFactory) Binnacle() binnacle.Interface {
+	return binnacle.New(f, f.namespace, f.tweakListOptions)
 }
 
 func (f *sharedInformerFactory) Multicluster() multicluster.Interface {

@@ -8,7 +8,8 @@ package externalversions
 import (
 	fmt "fmt"
 
-	v1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
+	v1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
+	multiclusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
 	v1alpha2 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha2"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	cache "k8s.io/client-go/tools/cache"
@@ -40,10 +41,14 @@ func (f *genericInformer) Lister() cache.GenericLister {
 // TODO extend this to unknown resources with a client pool
 func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource) (GenericInformer, error) {
 	switch resource {
-	// Group=multicluster.x-k8s.io, Version=v1alpha1
-	case v1alpha1.SchemeGroupVersion.WithResource("clusterprofiles"):
+	// Group=binnacle.dev, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithResource("clusterstatuses"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Binnacle().V1alpha1().ClusterStatuses().Informer()}, nil
+
+		// Group=multicluster.x-k8s.io, Version=v1alpha1
+	case multiclusterv1alpha1.SchemeGroupVersion.WithResource("clusterprofiles"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Multicluster().V1alpha1().ClusterProfiles().Informer()}, nil
-	case v1alpha1.SchemeGroupVersion.WithResource("placementdecisions"):
+	case multiclusterv1alpha1.SchemeGroupVersion.WithResource("placementdecisions"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Multicluster().V1alpha1().PlacementDecisions().Informer()}, nil
 
 		// Group=multicluster.x-k8s.io, Version=v1alpha2

@@ -8,6 +8,8 @@ package fake
 import (
 	applyconfiguration "github.com/binnacle-dev/binnacle/pkg/generated/applyconfiguration"
 	clientset "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned"
+	binnaclev1alpha1 "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/binnacle/v1alpha1"
+	fakebinnaclev1alpha1 "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/binnacle/v1alpha1/fake"
 	multiclusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/multicluster/v1alpha1"
 	fakemulticlusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/multicluster/v1alpha1/fake"
 	multiclusterv1alpha2 "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/multicluster/v1alpha2"
@@ -124,6 +126,11 @@ var (
 	_ clientset.Interface = &Clientset{}
 	_ testing.FakeClient  = &Clientset{}
 )
+
+// BinnacleV1alpha1 retrieves the BinnacleV1alpha1Client
+func (c *Clientset) BinnacleV1alpha1() binnaclev1alpha1.BinnacleV1alpha1Interface {
+	return &fakebinnaclev1alpha1.FakeBinnacleV1alpha1{Fake: &c.Fake}
+}
 
 // MulticlusterV1alpha1 retrieves the MulticlusterV1alpha1Client
 func (c *Clientset) MulticlusterV1alpha1() multiclusterv1alpha1.MulticlusterV1alpha1Interface {

@@ -6,6 +6,7 @@
 package fake
 
 import (
+	binnaclev1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	multiclusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
 	multiclusterv1alpha2 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha2"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ var scheme = runtime.NewScheme()
 var codecs = serializer.NewCodecFactory(scheme)
 
 var localSchemeBuilder = runtime.SchemeBuilder{
+	binnaclev1alpha1.AddToScheme,
 	multiclusterv1alpha1.AddToScheme,
 	multiclusterv1alpha2.AddToScheme,
 }

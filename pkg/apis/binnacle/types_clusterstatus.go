@@ -1,0 +1,162 @@
+package binnacle
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ClusterPhase sums up what is known of a cluster, for people and for field selectors.
+type ClusterPhase string
+
+const (
+	// ClusterReady is a cluster that reports and says that it works.
+	ClusterReady ClusterPhase = "Ready"
+	// ClusterNotReady is a cluster that reports and says that it does not work.
+	ClusterNotReady ClusterPhase = "NotReady"
+	// ClusterUnreachable is a cluster that reported before and has been silent for longer than the grace period.
+	ClusterUnreachable ClusterPhase = "Unreachable"
+	// ClusterUnknown is a cluster that has never reported.
+	ClusterUnknown ClusterPhase = "Unknown"
+)
+
+// Conditions of a ClusterStatus. Others are those of the report and of the ClusterProfile.
+const (
+	// ConditionReady says whether the cluster works: Unknown where nothing is known, or nothing is known any more.
+	ConditionReady = "Ready"
+	// ConditionReachable says whether the cluster reports.
+	ConditionReachable = "Reachable"
+	// ConditionControlPlaneHealthy says whether the API server of the cluster answers, as the cluster reports it.
+	ConditionControlPlaneHealthy = "ControlPlaneHealthy"
+	// ConditionHubSuspect is on the clusters that went silent together with so many others that the hub, or the way to it, is
+	// the more likely cause.
+	ConditionHubSuspect = "HubSuspect"
+)
+
+// Reasons of the conditions Ready, Reachable and HubSuspect.
+const (
+	// ReasonReporting says that reports arrive.
+	ReasonReporting = "Reporting"
+	// ReasonNeverReported says that there has been no report since the cluster was registered.
+	ReasonNeverReported = "NeverReported"
+	// ReasonReportsStopped says that the last report is older than the grace period.
+	ReasonReportsStopped = "ReportsStopped"
+	// ReasonMassSilence says that many clusters went silent at once.
+	ReasonMassSilence = "MassSilence"
+)
+
+// Sources of a property.
+const (
+	// SourceClusterProfile is a property that the ClusterProfile holds.
+	SourceClusterProfile = "ClusterProfile"
+	// SourceReport is a property that the cluster reported.
+	SourceReport = "Report"
+)
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ClusterStatus is what is known of one cluster of the inventory right now. There is one for each ClusterProfile, with its name,
+// namespace and labels. It is computed, from the profile, from what the cluster reported and from the PlacementDecisions that name
+// it, and cannot be written; a cluster reports through the subresource report.
+type ClusterStatus struct {
+	metav1.TypeMeta
+	// metadata is the standard object metadata: name, namespace, labels and time of creation are those of the ClusterProfile; the
+	// uid is derived from the profile's.
+	metav1.ObjectMeta
+
+	// status is what is known of the cluster.
+	Status ClusterStatusStatus
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// ClusterStatusList is a list of ClusterStatus.
+type ClusterStatusList struct {
+	metav1.TypeMeta
+	// metadata is the standard list metadata: the resourceVersion of the list, and where a page ends.
+	metav1.ListMeta
+
+	// items are the objects of the list.
+	Items []ClusterStatus
+}
+
+// ClusterStatusStatus is what is known of a cluster.
+type ClusterStatusStatus struct {
+	// phase sums up the conditions: Ready, NotReady, Unreachable (it reported before and is silent now) or Unknown (it never
+	// reported).
+	Phase ClusterPhase
+
+	// conditions of the cluster, one of a type: Ready, Reachable, ControlPlaneHealthy and, after many clusters went silent at once,
+	// HubSuspect; then those of the report, then those of the ClusterProfile. lastTransitionTime is by the clock of the server.
+	Conditions []metav1.Condition
+
+	// lastReportTime is when the last report arrived, by the clock of the server, cut down to a coarse grain (5 minutes unless the
+	// server is set otherwise), since every change of this object is an event for everyone who watches. The subresource report
+	// has the exact time.
+	LastReportTime *metav1.Time
+
+	// reportIntervalSeconds is after how many seconds the cluster was asked to report again.
+	ReportIntervalSeconds int32
+
+	// clockSkewSeconds is by how much the clock of the cluster is ahead of the server's, negative where it is behind. It is left
+	// out below 30 seconds.
+	ClockSkewSeconds int64
+
+	// kubernetesVersion is what the cluster runs: as it reports or, before its first report, as its ClusterProfile says.
+	KubernetesVersion string
+
+	// nodes are how many nodes the cluster has.
+	Nodes *NodeCounts
+
+	// resources are the sums over the nodes of the cluster.
+	Resources *ClusterResources
+
+	// properties are facts about the cluster, one of a name: those of the report, and those of the ClusterProfile that the report
+	// does not have.
+	Properties []SourcedProperty
+
+	// placements are the decisions that name the cluster.
+	Placements PlacementSummary
+
+	// clusterManager is the cluster manager of the ClusterProfile.
+	ClusterManager string
+}
+
+// NodeCounts are how many nodes a cluster has.
+type NodeCounts struct {
+	// total is the number of nodes.
+	Total int32
+	// ready is the number of nodes whose condition Ready is True.
+	Ready int32
+}
+
+// ClusterResources are sums over the nodes of a cluster. An extended resource such as nvidia.com/gpu is a name like any other.
+type ClusterResources struct {
+	// capacity is what the nodes have.
+	Capacity corev1.ResourceList
+	// allocatable is what pods can have of it.
+	Allocatable corev1.ResourceList
+	// available is what no pod has asked for: allocatable less the requests of the pods that run.
+	Available corev1.ResourceList
+}
+
+// SourcedProperty is a fact about a cluster, with who says so and since when.
+type SourcedProperty struct {
+	// name of the property, as the About API (KEP-2149) and ClusterProfile have it.
+	Name string
+	// value of the property.
+	Value string
+	// source is ClusterProfile or Report.
+	Source string
+	// time is since when the property has this value: when it was first reported, or when the ClusterProfile says that it was
+	// observed.
+	Time *metav1.Time
+}
+
+// PlacementSummary says which decisions name a cluster.
+type PlacementSummary struct {
+	// count is how many decisions name the cluster. The slices of one decision count once.
+	Count int32
+	// keys are the first 20 of the decisions in alphabetical order, as namespace/decision-key, or namespace/name of a
+	// PlacementDecision without that label.
+	Keys []string
+}
