@@ -1,0 +1,89 @@
+package clusterstatus
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
+)
+
+// placements is the index from a cluster to the decisions that name it. Clusters and decisions are called namespace/name.
+type placements struct {
+	// slices has what each PlacementDecision says, by its key.
+	slices map[string]slice
+	// of counts, for each cluster and decision, the slices of the decision that name the cluster.
+	of map[string]map[string]int
+}
+
+// slice is one PlacementDecision: which decision it belongs to, and which clusters it names.
+type slice struct {
+	decision string
+	clusters map[string]struct{}
+}
+
+func newPlacements() *placements {
+	return &placements{slices: map[string]slice{}, of: map[string]map[string]int{}}
+}
+
+// set takes a PlacementDecision in, nil where it is gone, and calls touched for each cluster whose decisions may have changed.
+func (p *placements) set(key string, object *multicluster.PlacementDecision, touched func(cluster string)) {
+	before, after := p.slices[key], slice{}
+	if object != nil {
+		after = sliceOf(object)
+		p.slices[key] = after
+	} else {
+		delete(p.slices, key)
+	}
+	for cluster := range before.clusters {
+		if _, stays := after.clusters[cluster]; !stays || before.decision != after.decision {
+			p.add(cluster, before.decision, -1)
+			touched(cluster)
+		}
+	}
+	for cluster := range after.clusters {
+		if _, was := before.clusters[cluster]; !was || before.decision != after.decision {
+			p.add(cluster, after.decision, 1)
+			touched(cluster)
+		}
+	}
+}
+
+func sliceOf(object *multicluster.PlacementDecision) slice {
+	name := object.Labels[multicluster.DecisionKeyLabel]
+	if name == "" {
+		name = object.Name
+	}
+	s := slice{decision: object.Namespace + "/" + name, clusters: map[string]struct{}{}}
+	for _, chosen := range object.Decisions {
+		ref := chosen.ClusterProfileRef
+		if ref.Name == nil {
+			continue
+		}
+		namespace := object.Namespace
+		if ref.Namespace != nil && *ref.Namespace != "" {
+			namespace = *ref.Namespace
+		}
+		s.clusters[namespace+"/"+*ref.Name] = struct{}{}
+	}
+	return s
+}
+
+func (p *placements) add(cluster, decision string, n int) {
+	counts := p.of[cluster]
+	if counts == nil {
+		counts = map[string]int{}
+		p.of[cluster] = counts
+	}
+	counts[decision] += n
+	if counts[decision] == 0 {
+		delete(counts, decision)
+	}
+	if len(counts) == 0 {
+		delete(p.of, cluster)
+	}
+}
+
+// keys returns the decisions that name a cluster, sorted.
+func (p *placements) keys(cluster string) []string {
+	return slices.Sorted(maps.Keys(p.of[cluster]))
+}

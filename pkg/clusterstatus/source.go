@@ -1,0 +1,59 @@
+package clusterstatus
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/value"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// source is one of our resources in etcd: where its values lie, and how they are read.
+type source struct {
+	// prefix of the keys, with a slash at the end.
+	prefix string
+	config *storagebackend.ConfigForResource
+}
+
+// newSource finds out where the storage keeps a resource.
+func newSource(getter generic.RESTOptionsGetter, resource schema.GroupResource, example runtime.Object) (source, error) {
+	options, err := getter.GetRESTOptions(resource, example)
+	if err != nil {
+		return source{}, err
+	}
+	return source{prefix: path.Join("/", options.StorageConfig.Prefix, options.ResourcePrefix) + "/", config: options.StorageConfig}, nil
+}
+
+// keyContext is what encryption binds a value to: the key, as the storage of the library has it.
+type keyContext string
+
+// AuthenticatedData implements value.Context.
+func (k keyContext) AuthenticatedData() []byte { return []byte(k) }
+
+var _ value.Context = keyContext("")
+
+// transformer returns what stands between a value and its bytes in etcd: compression, and encryption at rest.
+func (s source) transformer() value.Transformer { return s.config.Transformer }
+
+// open returns the value behind compression and encryption.
+func (s source) open(ctx context.Context, key string, data []byte) ([]byte, error) {
+	opened, _, err := s.transformer().TransformFromStorage(ctx, data, keyContext(key))
+	return opened, err
+}
+
+// decode reads an object into the internal type, as the storage does.
+func (s source) decode(ctx context.Context, key string, data []byte) (runtime.Object, error) {
+	opened, err := s.open(ctx, key, data)
+	if err != nil {
+		return nil, err
+	}
+	return runtime.Decode(s.config.Codec, opened)
+}
+
+// below returns a key without the prefix.
+func (s source) below(key string) (string, bool) { return strings.CutPrefix(key, s.prefix) }
