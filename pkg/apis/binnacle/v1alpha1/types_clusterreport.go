@@ -53,6 +53,7 @@ type ClusterReportSpec struct {
 	// nodes are how many nodes the cluster has.
 	// +optional
 	// +k8s:optional
+	// +k8s:customValidation
 	Nodes *NodeCounts `json:"nodes,omitempty" protobuf:"bytes,5,opt,name=nodes"`
 
 	// resources are the sums over the nodes of the cluster, at most 256 names in each list.
@@ -105,6 +106,7 @@ type ReportedCondition struct {
 	// status is True, False or Unknown.
 	// +required
 	// +k8s:required
+	// +k8s:customValidation
 	Status metav1.ConditionStatus `json:"status" protobuf:"bytes,2,opt,name=status,casttype=k8s.io/apimachinery/pkg/apis/meta/v1.ConditionStatus"`
 	// reason is why, in one word of CamelCase, at most 1024 characters.
 	// +optional

@@ -209,6 +209,10 @@ func Validate_ClusterReportSpec(
 			if earlyReturn {
 				return // do not proceed
 			}
+			// custom validation
+			if e := ValidateCustom_ClusterReportSpec_Nodes(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
 			// call the type's validation function
 			errs = append(errs, Validate_NodeCounts(ctx, op, fldPath, obj, oldObj)...)
 			return
@@ -574,6 +578,10 @@ func Validate_ReportedCondition(
 			}
 			if earlyReturn {
 				return // do not proceed
+			}
+			// custom validation
+			if e := ValidateCustom_ReportedCondition_Status(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
 			}
 			// call the type's validation function
 			errs = append(errs, metavalidation.Validate_ConditionStatus(ctx, op, fldPath, obj, oldObj)...)

@@ -1,0 +1,67 @@
+// Package validation holds the rules of Binnacle's own kinds that no declarative tag can say.
+//
+// It may import apimachinery, k8s.io/api/core/v1 and pkg/apis/binnacle only.
+package validation
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+)
+
+// MaxResourceNames is how many resources a ResourceList of a report has at most.
+const MaxResourceNames = 256
+
+// ValidateClusterReport checks what no tag can, since the generator does not look into a ResourceList: the lists of resources.
+func ValidateClusterReport(report *binnacle.ClusterReport) field.ErrorList {
+	resources := report.Spec.Resources
+	if resources == nil {
+		return nil
+	}
+	fldPath := field.NewPath("spec", "resources")
+	errs := validateResourceList(fldPath.Child("capacity"), resources.Capacity)
+	errs = append(errs, validateResourceList(fldPath.Child("allocatable"), resources.Allocatable)...)
+	return append(errs, validateResourceList(fldPath.Child("available"), resources.Available)...)
+}
+
+// ValidateNodeCounts refuses more ready nodes than there are.
+func ValidateNodeCounts(fldPath *field.Path, total, ready int32) field.ErrorList {
+	if ready > total {
+		return field.ErrorList{field.Invalid(fldPath.Child("ready"), ready, "must not be more than total")}
+	}
+	return nil
+}
+
+// validateResourceList checks that each name is a qualified name and no amount is negative.
+func validateResourceList(fldPath *field.Path, list corev1.ResourceList) field.ErrorList {
+	if len(list) > MaxResourceNames {
+		return field.ErrorList{field.TooMany(fldPath, len(list), MaxResourceNames)}
+	}
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		at := fldPath.Key(string(name))
+		for _, message := range validation.IsQualifiedName(string(name)) {
+			errs = append(errs, field.Invalid(at, string(name), message))
+		}
+		if amount := list[name]; amount.Sign() < 0 {
+			errs = append(errs, field.Invalid(at, amount.String(), "must be greater than or equal to 0"))
+		}
+	}
+	return errs
+}
+
+var conditionStatuses = []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}
+
+// ValidateConditionStatus accepts True, False and Unknown. An empty one is required by a tag already.
+func ValidateConditionStatus(fldPath *field.Path, status metav1.ConditionStatus) field.ErrorList {
+	if status != "" && !slices.Contains(conditionStatuses, status) {
+		return field.ErrorList{field.NotSupported(fldPath, status, conditionStatuses)}
+	}
+	return nil
+}
