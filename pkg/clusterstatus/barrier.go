@@ -7,6 +7,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/binnacle-dev/binnacle/pkg/report/pages"
@@ -44,7 +45,7 @@ func (e *Engine) Barrier(ctx context.Context) (int64, error) {
 			return 0, unavailable(fmt.Errorf("the view is behind etcd: %w", ctx.Err()))
 		}
 		if err := e.Log.Ready(); err != nil {
-			return 0, unavailable(err)
+			return 0, err
 		}
 		e.askForProgress()
 		wait = progressInterval
@@ -70,6 +71,6 @@ func (e *Engine) askForProgress() {
 // unavailable is 503 with the time after which to try again.
 func unavailable(err error) error {
 	status := apierrors.NewServiceUnavailable(fmt.Sprintf("the clusters' status cannot be read now: %v", err))
-	status.ErrStatus.Details = &retrySoon
+	status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 	return status
 }

@@ -3,7 +3,6 @@ package clusterstatus
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/klog/v2"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
@@ -84,7 +84,7 @@ func (e *Engine) Run(ctx context.Context) {
 			continue
 		}
 		klog.FromContext(ctx).Error(err, "The view of the clusters has to be loaded again")
-		wait.PollUntilContextTimeout(ctx, again.Step(), time.Second, false, func(context.Context) (bool, error) { return true, nil })
+		pause(ctx, again.Step())
 	}
 }
 
@@ -104,10 +104,17 @@ func (e *Engine) follow(ctx context.Context, revision int64) error {
 		// A lost leader or connection loses nothing: the watch goes on where it ended.
 		klog.FromContext(ctx).V(2).Info("The watch of etcd ended and goes on", "revision", last, "reason", err)
 		revision = last
-		select {
-		case <-ctx.Done():
-		case <-time.After(200 * time.Millisecond):
-		}
+		pause(ctx, rewatch)
+	}
+}
+
+// rewatch is how long to wait before a watch that ended is opened again.
+const rewatch = 200 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
@@ -207,10 +214,11 @@ func (e *Engine) Profile(cluster string) (types.UID, bool) {
 	return e.model.profiles[cluster].UID, true
 }
 
-// Check says why the view cannot be served yet: nil once it can.
-func (e *Engine) Check() error {
-	if err := e.Log.Ready(); err != nil {
-		return fmt.Errorf("the view of the clusters: %w", err)
-	}
-	return nil
-}
+// Check returns nil once the view can be served; else the error is the answer, and says why not.
+func (e *Engine) Check() error { return e.Log.Ready() }
+
+// PagesPrefix is what the keys of the pages begin with.
+func (e *Engine) PagesPrefix() string { return e.sources[2].prefix }
+
+// Transformer is what stands between a page and its bytes in etcd.
+func (e *Engine) Transformer() value.Transformer { return e.sources[2].transformer() }

@@ -6,11 +6,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/value"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // source is one of our resources in etcd: where its values lie, and how they are read.

@@ -8,7 +8,7 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // ClusterReport is what a cluster says of itself, posted to the subresource report of its ClusterStatus. It is at most 64 KiB. The
-// answer repeats it and says in its status when to report next.
+// answer has a status only, which says when to report next; a GET of the subresource has the newest report.
 type ClusterReport struct {
 	metav1.TypeMeta
 	// Metadata is the ObjectMeta of the request. It is no embedded one, so that the library keeps no field owners for an object that

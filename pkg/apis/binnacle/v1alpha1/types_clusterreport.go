@@ -9,7 +9,7 @@ import (
 // +k8s:isSubresource="/report"
 
 // ClusterReport is what a cluster says of itself, posted to the subresource report of its ClusterStatus. It is at most 64 KiB. The
-// answer repeats it and says in its status when to report next.
+// answer has a status only, which says when to report next; a GET of the subresource has the newest report.
 type ClusterReport struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata may be left out. A name or namespace in it must be that of the ClusterStatus.

@@ -1,0 +1,184 @@
+package clusterstatus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/operation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/dryrun"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/validation"
+	"github.com/binnacle-dev/binnacle/pkg/report"
+	"github.com/binnacle-dev/binnacle/pkg/report/pages"
+)
+
+// View is what reports are held against.
+type View interface {
+	// Check returns nil once the view is loaded; else the error is the answer.
+	Check() error
+	// Barrier returns once the view has everything that is in etcd; its error is an answer.
+	Barrier(ctx context.Context) (int64, error)
+	// Profile returns the uid of the ClusterProfile namespace/name.
+	Profile(cluster string) (types.UID, bool)
+	// Read calls f with the state of the reports; its error is an answer.
+	Read(f func(state *pages.State, exists func(types.UID) bool)) error
+}
+
+// ReportREST serves clusterstatuses/report.
+type ReportREST struct {
+	rest.DeclarativeValidation
+	view  View
+	table *report.Table
+}
+
+var (
+	_ rest.NamedCreater = &ReportREST{}
+	_ rest.Getter       = &ReportREST{}
+	_ rest.Scoper       = &ReportREST{}
+)
+
+// NewReportREST returns the storage of reports.
+func NewReportREST(scheme *runtime.Scheme, view View, table *report.Table) *ReportREST {
+	return &ReportREST{rest.DeclarativeValidation{Scheme: scheme}, view, table}
+}
+
+// New returns an empty ClusterReport.
+func (*ReportREST) New() runtime.Object { return &binnacle.ClusterReport{} }
+
+// Destroy does nothing.
+func (*ReportREST) Destroy() {}
+
+// NamespaceScoped is true.
+func (*ReportREST) NamespaceScoped() bool { return true }
+
+// Create takes a report.
+func (r *ReportREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	received, ok := obj.(*binnacle.ClusterReport)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a ClusterReport: %T", obj))
+	}
+	if err := r.view.Check(); err != nil {
+		report.Refused(report.ReasonUnavailable)
+		return nil, err
+	}
+	if err := r.check(ctx, name, received); err != nil {
+		report.Refused(report.ReasonInvalid)
+		return nil, err
+	}
+	if createValidation != nil {
+		if err := createValidation(ctx, received); err != nil {
+			report.Refused(report.ReasonDenied)
+			return nil, err
+		}
+	}
+	uid, err := r.profile(ctx, name)
+	if err != nil {
+		report.Refused(report.ReasonNoProfile)
+		return nil, err
+	}
+	if want := received.Spec.ClusterProfileUID; want != nil && *want != uid {
+		report.Refused(report.ReasonOtherUID)
+		return nil, apierrors.NewConflict(binnacle.Resource("clusterstatuses"), name,
+			fmt.Errorf("the report is for the ClusterProfile with uid %s, and the one of this name has uid %s", *want, uid))
+	}
+	spec := &v1alpha1.ClusterReportSpec{}
+	if err := v1alpha1.Convert_binnacle_ClusterReportSpec_To_v1alpha1_ClusterReportSpec(&received.Spec, spec, nil); err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	answer, err := r.table.Accept(uid, spec, dryrun.IsDryRun(options.DryRun))
+	if err != nil {
+		return nil, err
+	}
+	// Only what is new: to send every report back would be a good part of what it costs.
+	return &binnacle.ClusterReport{
+		Metadata: metav1.ObjectMeta{Name: name, Namespace: received.Metadata.Namespace},
+		Status:   status(answer.Received, answer.Next, answer.Skew),
+	}, nil
+}
+
+// check refuses a report that is wrong whatever cluster it is for.
+func (r *ReportREST) check(ctx context.Context, name string, received *binnacle.ClusterReport) error {
+	namespace := request.NamespaceValue(ctx)
+	meta := &received.Metadata
+	if meta.Name != "" && meta.Name != name {
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", meta.Name, name))
+	}
+	if meta.Namespace != "" && meta.Namespace != namespace {
+		return apierrors.NewBadRequest(fmt.Sprintf("the namespace of the provided object does not match the namespace sent on the request: %s and %s",
+			meta.Namespace, namespace))
+	}
+	meta.Name, meta.Namespace = name, namespace
+	received.Status = binnacle.ClusterReportStatus{}
+	errs := validation.ValidateClusterReport(received)
+	errs = append(errs, r.ValidateDeclaratively(ctx, received, nil, field.ErrorList{}, operation.Create, rest.DeclarativeValidationConfig{})...)
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(binnacle.Kind("ClusterReport"), name, errs)
+	}
+	return nil
+}
+
+// profile returns the uid of the ClusterProfile of a name.
+func (r *ReportREST) profile(ctx context.Context, name string) (types.UID, error) {
+	cluster := request.NamespaceValue(ctx) + "/" + name
+	if uid, ok := r.view.Profile(cluster); ok {
+		return uid, nil
+	}
+	// It may have been created through another replica a moment ago.
+	if _, err := r.view.Barrier(ctx); err != nil {
+		return "", err
+	}
+	if uid, ok := r.view.Profile(cluster); ok {
+		return uid, nil
+	}
+	return "", apierrors.NewNotFound(binnacle.Resource("clusterstatuses"), name)
+}
+
+// Get returns the newest report, with its exact times.
+func (r *ReportREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	if _, err := r.view.Barrier(ctx); err != nil {
+		return nil, err
+	}
+	uid, err := r.profile(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var newest *v1alpha1.ClusterReportSpec
+	var out binnacle.ClusterReport
+	if err := r.view.Read(func(state *pages.State, _ func(types.UID) bool) {
+		if entry, seen := state.Entry(uid); entry != nil {
+			newest = &entry.Facts.Report
+			out.Status = status(seen.LastSeen, seen.Interval, &entry.Facts.ClockSkewSeconds)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	if arrival, ok := r.table.Newest(uid); ok {
+		newest = arrival.Report
+		out.Status = status(arrival.Received, arrival.Interval, &arrival.Skew)
+	}
+	if newest == nil {
+		return nil, apierrors.NewNotFound(binnacle.Resource("clusterstatuses/report"), name)
+	}
+	if err := v1alpha1.Convert_v1alpha1_ClusterReportSpec_To_binnacle_ClusterReportSpec(newest, &out.Spec, nil); err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	out.Spec.ClusterProfileUID = &uid
+	out.Metadata = metav1.ObjectMeta{Name: name, Namespace: request.NamespaceValue(ctx)}
+	return &out, nil
+}
+
+func status(received int64, next int32, skew *int64) binnacle.ClusterReportStatus {
+	return binnacle.ClusterReportStatus{
+		ReceivedTime: &metav1.MicroTime{Time: time.UnixMilli(received)}, NextReportSeconds: next, ClockSkewSeconds: skew,
+	}
+}
