@@ -3,19 +3,25 @@ package apiserver
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/cel/openapi/resolver"
 	"k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/clock"
 
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
 	"github.com/binnacle-dev/binnacle/pkg/apiserver/bodycheck"
 	"github.com/binnacle-dev/binnacle/pkg/apiserver/filters"
 	"github.com/binnacle-dev/binnacle/pkg/features"
+	binnaclerest "github.com/binnacle-dev/binnacle/pkg/registry/binnacle/rest"
 	multiclusterrest "github.com/binnacle-dev/binnacle/pkg/registry/multicluster/rest"
+	"github.com/binnacle-dev/binnacle/pkg/report"
 	"github.com/binnacle-dev/binnacle/pkg/version"
 )
 
@@ -24,6 +30,8 @@ type Config struct {
 	Generic *genericapiserver.RecommendedConfig
 	// Features are Binnacle's own gates; those of the Kubernetes libraries are in Generic.
 	Features featuregate.FeatureGate
+	// ClusterStatus says how the view of the clusters is kept, and how reports are taken.
+	ClusterStatus ClusterStatusConfig
 }
 
 // NewGenericConfig returns the generic configuration with our scheme, our OpenAPI documents and our filters.
@@ -41,14 +49,19 @@ func NewGenericConfig() *genericapiserver.RecommendedConfig {
 // DefaultResources are the versions that are served unless --runtime-config says otherwise.
 func DefaultResources() *serverstorage.ResourceConfig {
 	resources := serverstorage.NewResourceConfig()
-	resources.EnableVersions(multiclusterrest.Versions...)
+	resources.EnableVersions(servedVersions()...)
 	return resources
+}
+
+// servedVersions are the versions of all our groups.
+func servedVersions() []schema.GroupVersion {
+	return slices.Concat(multiclusterrest.Versions, binnaclerest.Versions)
 }
 
 // APIServiceNames are the names of the APIServices under which a hub sends us requests.
 func APIServiceNames() []string {
 	var names []string
-	for _, gv := range multiclusterrest.Versions {
+	for _, gv := range servedVersions() {
 		names = append(names, gv.Version+"."+gv.Group)
 	}
 	return names
@@ -63,6 +76,8 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 		if likeCustomResources {
 			handler = filters.WithApplyBodyCheck(handler, Codecs, schemas, config.MaxRequestBodyBytes, isOurs)
 		}
+		handler = filters.WithSubresourceBodyLimit(handler, Codecs, binnacle.Resource("clusterstatuses"), "report", maxReportBytes,
+			func() { report.Refused(report.ReasonTooLarge) })
 		handler = filters.WithFailedReviews(build(filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), config), Codecs)
 		drain := filters.Drain{
 			Shutdown: config.ShutdownInitiatedNotify(), Delay: config.ShutdownDelayDuration,
@@ -71,7 +86,7 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 		return drain.Filter(handler)
 	}
 	if inner := c.Generic.Authorization.Authorizer; inner != nil {
-		c.Generic.Authorization.Authorizer = filters.MarkFailedReviews(inner)
+		c.Generic.Authorization.Authorizer = RememberReporters(filters.MarkFailedReviews(inner), c.ClusterStatus.ReporterTTL, clock.RealClock{})
 	}
 	server, err := c.Generic.Complete().New(version.Component, genericapiserver.NewEmptyDelegate())
 	if err != nil {
@@ -88,6 +103,9 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 	if len(group.VersionedResourcesStorageMap) == 0 {
 		return nil, fmt.Errorf("nothing is left to serve: --runtime-config disables every version of %s", multicluster.GroupName)
 	}
+	if err := c.installClusterStatus(server); err != nil {
+		return nil, err
+	}
 	if err := server.InstallAPIGroup(&group); err != nil {
 		return nil, err
 	}
@@ -95,5 +113,24 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 	return server, server.AddPostStartHook("storage-readiness", server.StorageReadinessHook.Hook)
 }
 
-// isOurs says whether a group is served from our own storage.
+// installClusterStatus serves the view of the clusters, unless it is disabled.
+func (c Config) installClusterStatus(server *genericapiserver.GenericAPIServer) error {
+	if !slices.ContainsFunc(binnaclerest.Versions, func(version schema.GroupVersion) bool {
+		return c.Generic.MergedResourceConfig.ResourceEnabled(version.WithResource("clusterstatuses"))
+	}) {
+		return nil
+	}
+	status, err := newClusterStatus(c.ClusterStatus, server, &c.Generic.Config)
+	if err != nil {
+		return err
+	}
+	group := genericapiserver.NewDefaultAPIGroupInfo(binnacle.GroupName, Scheme, metav1.ParameterCodec, Codecs)
+	group.VersionedResourcesStorageMap = binnaclerest.NewStorage(Scheme, c.Generic.MergedResourceConfig, status.engine, status.table)
+	if err := server.InstallAPIGroup(&group); err != nil {
+		return err
+	}
+	return status.addTo(server)
+}
+
+// isOurs says whether a group behaves as custom resources do.
 func isOurs(group string) bool { return group == multicluster.GroupName }

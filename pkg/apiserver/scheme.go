@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
+	binnacleinstall "github.com/binnacle-dev/binnacle/pkg/apis/binnacle/install"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster/install"
 )
 
@@ -20,6 +21,7 @@ var (
 func NewScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
+	binnacleinstall.Install(scheme)
 	// The generic server answers with these under the version v1 of no group.
 	v1 := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(scheme, v1)

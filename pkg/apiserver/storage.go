@@ -7,6 +7,7 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
 	"github.com/binnacle-dev/binnacle/pkg/compression"
@@ -22,6 +23,10 @@ var stored = map[schema.GroupResource]schema.GroupVersion{
 	multicluster.Resource("placementdecisions"): v1alpha1.SchemeGroupVersion,
 }
 
+// pagesPrefix is where the reports are kept: clusterstatuses themselves are computed and lie nowhere. Encryption at rest has them by the
+// name of the resource.
+const pagesPrefix = binnacle.GroupName + "/clusterstatuspages"
+
 // ApplyStorage makes the server keep its objects in the etcd of the options, compressed where that is asked for. Call it after everything
 // else of the config is applied.
 func ApplyStorage(etcd *genericoptions.EtcdOptions, compress bool, c *genericapiserver.Config) error {
@@ -36,6 +41,7 @@ func ApplyStorage(etcd *genericoptions.EtcdOptions, compress bool, c *genericapi
 		encoding.SetResourceEncoding(resource, version, schema.GroupVersion{Group: resource.Group, Version: runtime.APIVersionInternal})
 		prefixes[resource] = resource.Group + "/" + resource.Resource
 	}
+	prefixes[binnacle.Resource("clusterstatuses")] = pagesPrefix
 	factory := serverstorage.NewDefaultStorageFactory(etcd.StorageConfig, etcd.DefaultStorageMediaType, Codecs, encoding, c.MergedResourceConfig, prefixes)
 	if err := etcd.ApplyWithStorageFactoryTo(factory, c); err != nil {
 		return err

@@ -217,6 +217,13 @@ func (e *Engine) Profile(cluster string) (types.UID, bool) {
 // Check returns nil once the view can be served; else the error is the answer, and says why not.
 func (e *Engine) Check() error { return e.Log.Ready() }
 
+// Loaded says whether the view was served at any time.
+func (e *Engine) Loaded() bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.loaded
+}
+
 // PagesPrefix is what the keys of the pages begin with.
 func (e *Engine) PagesPrefix() string { return e.sources[2].prefix }
 

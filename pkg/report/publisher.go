@@ -108,7 +108,9 @@ func (p *Publisher) publishOnce(ctx context.Context) (more bool, err error) {
 			Resumed: p.resume(state), KeepAlive: p.Interval.Milliseconds(),
 		})
 	}); err != nil {
-		return false, err
+		// Nothing can be planned on a view that is not loaded; the reports wait, and whoever asks for the view is told why.
+		klog.FromContext(ctx).V(2).Info("No reports are published while the view is not served", "reason", err)
+		return false, nil
 	}
 	if publication == nil {
 		p.Table.Published(nil)

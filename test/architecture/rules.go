@@ -30,7 +30,7 @@ var arrows = []arrow{
 	{"test/architecture", nil},
 
 	{"pkg/standalone", []string{"pkg/apiserver"}},
-	{"pkg/apiserver", []string{"pkg/registry", "pkg/admission", "pkg/apis", "pkg/compression", "pkg/features", "pkg/generated", "pkg/version"}},
+	{"pkg/apiserver", []string{"pkg/registry", "pkg/admission", "pkg/clusterstatus", "pkg/report", "pkg/apis", "pkg/compression", "pkg/features", "pkg/generated", "pkg/version"}},
 	{"pkg/registry", []string{"pkg/clusterstatus", "pkg/report", "pkg/rollout", "pkg/apis"}},
 	{"pkg/admission", []string{"pkg/clusterstatus", "pkg/report", "pkg/rollout", "pkg/apis"}},
 	{"pkg/clusterstatus", []string{"pkg/report", "pkg/apis"}},

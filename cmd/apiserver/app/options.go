@@ -48,6 +48,9 @@ type Options struct {
 	// Logs is what is logged, and how.
 	Logs *logsapi.LoggingConfiguration
 
+	// ClusterStatus is how reports are taken, and how the view of the clusters is computed.
+	ClusterStatus clusterStatusOptions
+
 	// Standalone serves without a hub.
 	Standalone bool
 	// DataDir holds what this server keeps on this machine: the embedded etcd, certificates, the kubeconfig.
@@ -79,10 +82,12 @@ func NewOptions(registry basecompatibility.ComponentGlobalsRegistry) (*Options, 
 		Run:         genericoptions.NewServerRunOptionsForComponent(version.Component, registry),
 		Enablement:  genericoptions.NewAPIEnablementOptions(),
 		Logs:        logsapi.NewLoggingConfiguration(),
-		DataDir:     defaultDataDir,
-		Service:     defaultService,
-		registry:    registry,
-		features:    gates,
+
+		ClusterStatus: newClusterStatusOptions(),
+		DataDir:       defaultDataDir,
+		Service:       defaultService,
+		registry:      registry,
+		features:      gates,
 	}
 	apiserver.AddAdmissionPlugins(o.Recommended)
 	etcd := o.Recommended.Etcd
@@ -112,6 +117,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 		"Secret on the hub, as NAMESPACE/NAME, in which all replicas keep one serving certificate that they make and renew themselves. Its CA is written into the caBundle of our APIServices. Instead of --tls-cert-file.")
 	managed.StringVar(&o.Service, "service", o.Service, ""+
 		"Service, as NAMESPACE/NAME, under which the hub reaches this server: the name in the certificate of --serving-cert-secret.")
+	o.ClusterStatus.addFlags(o.flags.FlagSet("cluster status"))
 	r := o.Recommended
 	o.Run.AddUniversalFlags(o.flags.FlagSet("generic"))
 	r.Etcd.AddFlags(o.flags.FlagSet("etcd"))
@@ -190,6 +196,7 @@ func (o *Options) refuseHubFlags() error {
 func (o *Options) Validate() error {
 	errs := o.Recommended.Validate()
 	errs = append(errs, o.Run.Validate()...)
+	errs = append(errs, o.ClusterStatus.validate()...)
 	errs = append(errs, o.Enablement.Validate(apiserver.Scheme)...)
 	if err := logsapi.ValidateAndApply(o.Logs, utilfeature.DefaultFeatureGate); err != nil {
 		errs = append(errs, err)

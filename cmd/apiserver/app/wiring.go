@@ -70,7 +70,7 @@ func (o *Options) newStandalone(context.Context) (*genericapiserver.GenericAPISe
 	if err := standalone.ApplyIdentity(pki, &c.Config); err != nil {
 		return nil, err
 	}
-	server, err := apiserver.Config{Generic: c, Features: o.features}.New()
+	server, err := apiserver.Config{Generic: c, Features: o.features, ClusterStatus: o.clusterStatusConfig()}.New()
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +110,9 @@ func (o *Options) newAggregated(ctx context.Context) (*genericapiserver.GenericA
 	if err != nil {
 		return nil, err
 	}
-	c.Authentication.Authenticator = apiserver.AnonymousOnlyForHealth(c.Authentication.Authenticator)
-	server, err := apiserver.Config{Generic: c, Features: o.features}.New()
+	c.Authentication.Authenticator = apiserver.RememberReporterTokens(
+		apiserver.AnonymousOnlyForHealth(c.Authentication.Authenticator), o.ClusterStatus.ReporterTTL, clock.RealClock{})
+	server, err := apiserver.Config{Generic: c, Features: o.features, ClusterStatus: o.clusterStatusConfig()}.New()
 	if err != nil {
 		return nil, err
 	}

@@ -95,4 +95,4 @@ func (r *REST) ConvertToTable(ctx context.Context, object, tableOptions runtime.
 }
 
 // ReadinessCheck says why the view cannot be served yet.
-func (r *REST) ReadinessCheck() error { return r.store.Storage.ReadinessCheck() }
+func (r *REST) ReadinessCheck() error { return r.store.ReadinessCheckFunc() }
