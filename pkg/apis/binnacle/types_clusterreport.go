@@ -11,8 +11,7 @@ import (
 // answer has a status only, which says when to report next; a GET of the subresource has the newest report.
 type ClusterReport struct {
 	metav1.TypeMeta
-	// Metadata is the ObjectMeta of the request. It is no embedded one, so that the library keeps no field owners for an object that
-	// nobody stores: that was a fifth of the time of a report.
+	// metadata may be left out. A name or namespace in it must be that of the ClusterStatus.
 	Metadata metav1.ObjectMeta
 
 	// spec is what the cluster says.

@@ -69,7 +69,7 @@ func reported(in Input, status *binnacle.ClusterStatusStatus) {
 	report := &in.Facts.Report
 	last := in.Seen.LastSeen
 	if !in.Seen.Silent { // A silent cluster has no next report that would make another event of it.
-		last = pages.Coarse(in.Profile.UID, last, in.Head.Parameters)
+		last = max(pages.Coarse(in.Profile.UID, last, in.Head.Parameters), in.Seen.Changed)
 	}
 	status.LastReportTime = &metav1.Time{Time: at(last).Time}
 	status.ReportIntervalSeconds = in.Seen.Interval

@@ -125,7 +125,7 @@ func schema_pkg_apis_binnacle_v1alpha1_ClusterReport(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterReport is what a cluster says of itself, posted to the subresource report of its ClusterStatus. It is at most 64 KiB. The answer repeats it and says in its status when to report next.",
+				Description: "ClusterReport is what a cluster says of itself, posted to the subresource report of its ClusterStatus. It is at most 64 KiB. The answer has a status only, which says when to report next; a GET of the subresource has the newest report.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {

@@ -5,6 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// Its metadata is no embedded ObjectMeta, so that the library keeps no owners of fields for an object that nobody stores, which is a
+// fifth of what a report costs.
+
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 // +k8s:isSubresource="/report"
 
@@ -14,7 +17,7 @@ type ClusterReport struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata may be left out. A name or namespace in it must be that of the ClusterStatus.
 	// +optional
-	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+	Metadata metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is what the cluster says.
 	// +optional

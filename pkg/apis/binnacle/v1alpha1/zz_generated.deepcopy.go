@@ -19,7 +19,7 @@ import (
 func (in *ClusterReport) DeepCopyInto(out *ClusterReport) {
 	*out = *in
 	out.TypeMeta = in.TypeMeta
-	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	in.Metadata.DeepCopyInto(&out.Metadata)
 	in.Spec.DeepCopyInto(&out.Spec)
 	in.Status.DeepCopyInto(&out.Status)
 	return

@@ -68,7 +68,7 @@ func Validate_ClusterReport(
 
 	// field ClusterReport.TypeMeta has no validation
 
-	{ // field ClusterReport.ObjectMeta
+	{ // field ClusterReport.Metadata
 		fn := func(
 			fldPath *field.Path,
 			obj, oldObj *v1.ObjectMeta,
@@ -85,9 +85,9 @@ func Validate_ClusterReport(
 		}
 		oldVal := safe.Field(oldObj,
 			func(oldObj *ClusterReport) *v1.ObjectMeta {
-				return &oldObj.ObjectMeta
+				return &oldObj.Metadata
 			})
-		errs = append(errs, fn(fldPath.Child("metadata"), &obj.ObjectMeta, oldVal, oldObj != nil)...)
+		errs = append(errs, fn(fldPath.Child("metadata"), &obj.Metadata, oldVal, oldObj != nil)...)
 	}
 
 	{ // field ClusterReport.Spec
