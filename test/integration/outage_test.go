@@ -69,7 +69,7 @@ func (o outage) run(away, back func() error) {
 	if err := away(); err != nil {
 		t.Fatal(err)
 	}
-	o.measure("both APIServices are unavailable", outageNoticed, func() bool { return o.available(apiregistrationv1.ConditionFalse) == 2 })
+	o.measure("all APIServices are unavailable", outageNoticed, func() bool { return o.available(apiregistrationv1.ConditionFalse) == 3 })
 	o.kubectl("kubectl get pods")
 	o.measure("a request for our kinds is answered", ourKindsInOutage, func() bool {
 		if a := profiles.do(get("clusterprofiles/a")); a.code != 503 {
@@ -106,7 +106,7 @@ func (o outage) run(away, back func() error) {
 		t.Fatal(err)
 	}
 	returned := time.Now()
-	o.measure("both APIServices are available", returnNoticed, func() bool { return o.available(apiregistrationv1.ConditionTrue) == 2 })
+	o.measure("all APIServices are available", returnNoticed, func() bool { return o.available(apiregistrationv1.ConditionTrue) == 3 })
 	within(t, namespaceWaited, "the namespace to end by itself", func() bool { return o.gone(unrelated) })
 	t.Logf("the namespace is gone %s after the return", time.Since(returned).Round(time.Millisecond))
 	// The hub says that we are available a moment before it sends requests our way again.
