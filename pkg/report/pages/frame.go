@@ -16,6 +16,9 @@ const magic = 'B'
 // SlotsPerPage is how many clusters one SeenPage holds.
 const SlotsPerPage = 4096
 
+// maxSlots bounds how many clusters there are: it is far beyond what one etcd takes, and keeps a damaged page from taking all memory.
+const maxSlots = 1 << 20
+
 // Keys of the pages below their prefix.
 const (
 	HeadKey     = "head"

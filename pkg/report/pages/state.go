@@ -109,6 +109,9 @@ func (s *State) apply(change Change, dirty map[types.UID]struct{}) error {
 	case prefix == factsPrefix:
 		return s.applyFacts(number, change.Value, dirty)
 	}
+	if number < 0 || number >= maxSlots/SlotsPerPage {
+		return fmt.Errorf("the seen page %d is none: there are %d", number, maxSlots/SlotsPerPage)
+	}
 	return s.applySeen(int(number), change.Value, dirty)
 }
 
@@ -140,6 +143,9 @@ func (s *State) applyFacts(sequence int64, value []byte, dirty map[types.UID]str
 	records := make([]*Entry, 0, len(page.Records))
 	for i := range page.Records {
 		facts := &page.Records[i]
+		if facts.Slot < 0 || facts.Slot >= maxSlots {
+			return fmt.Errorf("the slot %d is none: there are %d", facts.Slot, maxSlots)
+		}
 		digest, err := Digest(&facts.Report)
 		if err != nil {
 			return err
