@@ -86,7 +86,13 @@ func TestListWaitsForExact(t *testing.T) {
 		f := newFixture(t, wide)
 		f.reset(10, object("ns/a", "0"))
 		done := make(chan map[string]string)
-		go func() { done <- contents(f.mustList(testPrefix, options(rv(12, 1), matching("Exact")))) }()
+		go func() {
+			list, err := f.list(testPrefix, options(rv(12, 1), matching("Exact")))
+			if err != nil {
+				t.Error(err)
+			}
+			done <- contents(list)
+		}()
 		time.Sleep(time.Second)
 		f.append(12, changed("ns/a", "1"), changed("ns/b", "1"))
 		f.append(13, changed("ns/a", "2"))

@@ -125,8 +125,12 @@ func TestTokenOfAnotherReplica(t *testing.T) {
 	}
 	ahead.append(11, changed("ns/c00009", "new"))
 	first := ahead.mustList(testPrefix, options("", limited(8, "")))
-	go behind.append(11, changed("ns/c00009", "new"))
+	appended := make(chan error, 1)
+	go func() { appended <- behind.log.Append(11, []Change{changed("ns/c00009", "new")}) }()
 	rest := behind.mustList(testPrefix, options("", limited(8, first.Continue)))
+	if err := <-appended; err != nil {
+		t.Fatal(err)
+	}
 	if rest.ResourceVersion != first.ResourceVersion || contents(rest)["ns/c00009"] != "new" {
 		t.Errorf("at %s, want %s: %v", rest.ResourceVersion, first.ResourceVersion, contents(rest))
 	}

@@ -28,7 +28,7 @@ func TestWatchTransitions(t *testing.T) {
 			f := newFixture(t, wide)
 			f.reset(10, object("ns/a", "Ready"), object("ns/b", "NotReady"), object("ns/c", "Ready", "ring", "one"), object("ns/d", "NotReady"),
 				object("ns/e", "Ready", "ring", "one"), object("ns/f", "NotReady"))
-			w := f.watch(t.Context(), testPrefix, options(rv(10, 0), tc.select_))
+			w := f.watch(t.Context(), testPrefix, options(rv(10, 0), tc.selects))
 			f.append(11, changed("ns/a", "NotReady"), changed("ns/b", "Ready"), changed("ns/c", "Ready"), changed("ns/d", "NotReady", "ring", "one"),
 				Change{Key: "ns/e"}, Change{Key: "ns/f"}, changed("ns/g", "Ready"))
 			f.append(12, changed("ns/end", "Ready", "ring", "one"), changed("ns/end3", "Ready", "ring", "three"))
