@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/utils/third_party/forked/golang/btree"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
@@ -132,6 +133,11 @@ func (l *Log) exactly(rv uint64) (read, error) {
 	if err := l.readyLocked(); err != nil {
 		l.mu.RUnlock()
 		return read{}, err
+	}
+	if processed := l.processed; rv > processed {
+		// It was reached, but then the view was loaded anew from an etcd that is behind.
+		l.mu.RUnlock()
+		return read{}, storage.NewTooLargeResourceVersionError(rv, processed, 1)
 	}
 	if rv < l.ring.floor {
 		l.mu.RUnlock()

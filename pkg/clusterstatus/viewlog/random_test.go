@@ -62,12 +62,16 @@ func TestRandom(t *testing.T) {
 func pick(random *rand.Rand, from ...string) string { return from[random.IntN(len(from))] }
 
 func load(f *fixture, m *model, revision int64, state map[string]value) {
+	m.add(false, record{rv: Marker(revision), load: state})
+	f.reset(revision, objectsOf(state)...)
+}
+
+func objectsOf(state map[string]value) []*binnacle.ClusterStatus {
 	var objects []*binnacle.ClusterStatus
 	for _, key := range sortedKeys(state) {
 		objects = append(objects, state[key].object(key))
 	}
-	m.add(false, record{rv: Marker(revision), load: state})
-	f.reset(revision, objects...)
+	return objects
 }
 
 // writeRandomly writes the model first, so that no reader sees what it does not know.
