@@ -50,6 +50,7 @@ type Engine struct {
 	loaded bool
 	// watching is the context of the watch: etcd asks only watches of the same context for their progress.
 	watching context.Context
+	endWatch context.CancelFunc
 	asked    time.Time
 }
 
@@ -130,7 +131,7 @@ func (e *Engine) watch(ctx context.Context, revision int64) (int64, error) {
 	defer cancel()
 	events := e.Client.Watch(ctx, e.prefix, clientv3.WithPrefix(), clientv3.WithRev(revision+1), clientv3.WithProgressNotify())
 	e.mu.Lock()
-	e.watching = ctx
+	e.watching, e.endWatch = ctx, cancel
 	e.mu.Unlock()
 	for response := range events {
 		if err := response.Err(); err != nil {

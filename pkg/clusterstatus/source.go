@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 )
 
 // source is one of our resources in etcd: where its values lie, and how they are read.
@@ -24,6 +25,9 @@ func newSource(getter generic.RESTOptionsGetter, resource schema.GroupResource, 
 	options, err := getter.GetRESTOptions(resource, example)
 	if err != nil {
 		return source{}, err
+	}
+	if options.StorageConfig.Transformer == nil {
+		options.StorageConfig.Transformer = identity.NewEncryptCheckTransformer()
 	}
 	return source{prefix: path.Join("/", options.StorageConfig.Prefix, options.ResourcePrefix) + "/", config: options.StorageConfig}, nil
 }
