@@ -92,7 +92,7 @@ func (t *Table) Accept(uid types.UID, report *v1alpha1.ClusterReportSpec, dryRun
 	}
 	answer := Answer{Received: now, Next: jittered(interval)}
 	arrival := pages.Arrival{UID: uid, Received: now, Interval: interval, Report: report, Digest: digest}
-	if report.Time != nil {
+	if !report.Time.IsZero() {
 		skew := skew(now, report.Time.UnixMilli())
 		answer.Skew, arrival.Skew = &skew, skew
 	}
