@@ -20,6 +20,10 @@ type options struct {
 	duration                       time.Duration
 	rounds                         int
 	output, profiles               string
+
+	heartbeats                 bool
+	clusters, fleetConnections int
+	interval, fleetDuration    time.Duration
 }
 
 func main() {
@@ -29,6 +33,11 @@ func main() {
 	flag.IntVar(&o.watchers, "watchers", 100, "watches that are open at once")
 	flag.DurationVar(&o.duration, "duration", 8*time.Second, "how long each kind of request is sent")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each list is read and each server started; the median counts")
+	flag.BoolVar(&o.heartbeats, "heartbeats", false, "compare heartbeats, instead of everything else")
+	flag.IntVar(&o.clusters, "clusters", 10_000, "clusters that report, with -heartbeats")
+	flag.IntVar(&o.fleetConnections, "fleet-connections", 200, "connections that the clusters share, with -heartbeats")
+	flag.DurationVar(&o.interval, "interval", 10*time.Second, "how often each cluster reports, with -heartbeats")
+	flag.DurationVar(&o.fleetDuration, "fleet-duration", 5*time.Minute, "how long they report, with -heartbeats")
 	flag.StringVar(&o.output, "output", "_output/benchmark.json", "file for the figures")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for processor profiles of the servers while objects are created; none are made if empty")
 	flag.Parse()
@@ -43,6 +52,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	if o.heartbeats {
+		return heartbeats(ctx, o)
+	}
 	var all []figures
 	for _, side := range []side{customResources, binnacle} {
 		measured, err := side.measure(ctx, o)

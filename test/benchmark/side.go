@@ -57,28 +57,47 @@ func (b *bench) processes() map[string]*framework.Process {
 	return all
 }
 
-func (s side) measure(ctx context.Context, o options) (_ []figures, err error) {
+func (s side) measure(ctx context.Context, o options) ([]figures, error) {
 	dir, err := os.MkdirTemp("", "binnacle-benchmark-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	hub, err := framework.StartHub(ctx, framework.HubOptions{Dir: dir})
+	b, stop, err := s.start(ctx, o, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = hub.Stop() }()
-	b := &bench{side: s, options: o, hub: hub}
-	if err := s.serve(ctx, b); err != nil {
-		return nil, err
-	}
-	if b.server != nil {
-		defer func() { _ = b.store.Stop() }()
-	}
-	if _, err := kubernetes.NewForConfigOrDie(hub.AdminConfig()).CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
-		return nil, err
-	}
+	defer stop()
 	return b.run(ctx)
+}
+
+// start puts one side on a hub.
+func (s side) start(ctx context.Context, o options, dir string) (*bench, func(), error) {
+	hub, err := framework.StartHub(ctx, framework.HubOptions{Dir: filepath.Join(dir, s.name)})
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &bench{side: s, options: o, hub: hub}
+	stop := func() {
+		_ = hub.Stop()
+		if b.server != nil {
+			_ = b.store.Stop()
+		}
+	}
+	if err := s.serve(ctx, b); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	if err := b.makeNamespace(ctx); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return b, stop, nil
+}
+
+func (b *bench) makeNamespace(ctx context.Context) error {
+	_, err := kubernetes.NewForConfigOrDie(b.hub.AdminConfig()).CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	return err
 }
 
 func serveCustomResources(ctx context.Context, b *bench) error {

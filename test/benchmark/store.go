@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -58,4 +60,16 @@ func (b *bench) restart(ctx context.Context, values map[string]float64) error {
 	}
 	values["start with objects ms"] = median(took)
 	return nil
+}
+
+// sample returns the value of a metric without labels, by the first of its names that is there.
+func sample(text string, names ...string) (float64, error) {
+	for _, name := range names {
+		for line := range strings.Lines(text) {
+			if value, ok := strings.CutPrefix(line, name+" "); ok {
+				return strconv.ParseFloat(strings.TrimSpace(value), 64)
+			}
+		}
+	}
+	return 0, fmt.Errorf("no metric %s", strings.Join(names, " or "))
 }

@@ -28,7 +28,7 @@ type clusterStatusOptions struct {
 
 func newClusterStatusOptions() clusterStatusOptions {
 	return clusterStatusOptions{
-		ReportInterval: 10 * time.Second, PublishInterval: 3 * time.Second, ReportsPerSecond: 2000,
+		ReportInterval: 10 * time.Second, PublishInterval: 5 * time.Second, ReportsPerSecond: 2000,
 		GracePeriod: 30 * time.Second, GraceIntervals: 3, LastReportGrain: 5 * time.Minute, MassSilencePercent: 30,
 		ReporterTTL: 5 * time.Minute, HistoryEvents: 50_000, HistoryMiB: 128,
 	}

@@ -14,7 +14,7 @@ const Format = 1
 const magic = 'B'
 
 // SlotsPerPage is how many clusters one SeenPage holds.
-const SlotsPerPage = 4096
+const SlotsPerPage = 16384
 
 // maxSlots bounds how many clusters there are: it is far beyond what one etcd takes, and keeps a damaged page from taking all memory.
 const maxSlots = 1 << 20

@@ -7,7 +7,7 @@
 //
 //	head                 one Head
 //	facts/<sequence>     a FactsPage, with the sequence number of the publication that wrote it as 16 hexadecimal digits
-//	seen/<number>        a SeenPage, for the slots from number × 4096, as 8 hexadecimal digits
+//	seen/<number>        a SeenPage, for the slots from number × 16384, as 8 hexadecimal digits
 //
 // A value is the two bytes 'B' and 1, then the protobuf message; around it lie compression and encryption at rest as around any stored
 // object. Times are milliseconds since 1970 by the clock of the view, which never runs backwards.
