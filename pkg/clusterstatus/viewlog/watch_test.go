@@ -3,6 +3,7 @@ package viewlog
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -110,27 +111,28 @@ func TestWatchResumesInsideARevision(t *testing.T) {
 
 // TestWatchScopes: a watch has the events of its namespace or of its object, and of no other that only begins like it.
 func TestWatchScopes(t *testing.T) {
-	f := newFixture(t, wide)
-	f.reset(10)
-	one := options(rv(10, 0))
-	one.Recursive = false
-	for _, w := range []struct {
-		*reader
-		want []string
+	for name, tc := range map[string]struct {
+		key       string
+		recursive bool
+		want      []int
 	}{
-		{f.watch(t.Context(), testPrefix, options(rv(10, 0))), []string{"ns/a", "ns/ab", "ns2/a", "ns/end"}},
-		{f.watch(t.Context(), testPrefix+"/ns", options(rv(10, 0))), []string{"ns/a", "ns/ab", "ns/end"}},
-		{f.watch(t.Context(), testPrefix+"/ns/a", one), []string{"ns/a"}},
+		"all":         {testPrefix, true, []int{1, 2, 3, 4}},
+		"a namespace": {testPrefix + "/ns", true, []int{1, 2, 4}},
+		"an object":   {testPrefix + "/ns/a", false, []int{1, 4}},
 	} {
-		if w.want[0] == "ns/a" && f.log.Stats().Events == 0 {
-			f.append(11, changed("ns/a", "Ready"), changed("ns/ab", "Ready"), changed("ns2/a", "Ready"), changed("ns/end", "Ready"))
-		}
-		for _, key := range w.want {
-			var phase, resourceVersion, got string
-			if _, err := fmt.Sscanf(w.next(), "ADDED %s %s %s", &got, &phase, &resourceVersion); err != nil || got != key {
-				t.Errorf("got %s, want %s (%v)", got, key, err)
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, wide)
+			f.reset(10)
+			o := options(rv(10, 0))
+			o.Recursive = tc.recursive
+			w := f.watch(t.Context(), tc.key, o)
+			f.append(11, changed("ns/a", "Ready"), changed("ns/ab", "Ready"), changed("ns2/a", "Ready"), Change{Key: "ns/a"})
+			for _, ordinal := range tc.want {
+				if got := w.next(); !strings.HasSuffix(got, " "+rv(11, ordinal)) {
+					t.Errorf("got %s, want event %d", got, ordinal)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -176,17 +178,12 @@ func TestWatchEnds(t *testing.T) {
 			blocked := f.watch(t.Context(), testPrefix, options("0"))
 			eventually(t, "a full channel", func() bool { return len(blocked.ResultChan()) == watchBatch })
 			tc.end(f)
+			eventually(t, "the end of both, read or not", func() bool { return f.log.Stats().Watchers == 0 })
 			if got := idle.take(2); got[0] != tc.want || got[1] != "closed" {
 				t.Errorf("idle: %v", got)
 			}
-			got := ""
-			for last := ""; last != "closed"; last = blocked.next() {
-				if last != "" {
-					got = last
-				}
-			}
-			if got != tc.want {
-				t.Errorf("blocked: ends with %s", got)
+			if got := blocked.take(watchBatch + 2)[watchBatch:]; got[0] != tc.want || got[1] != "closed" {
+				t.Errorf("blocked: after what waited for it, %v", got)
 			}
 			noneLeft(t)
 		})
@@ -199,10 +196,17 @@ func TestWatchStops(t *testing.T) {
 	f.reset(10, numbered("ns", 3*watchBatch, "Ready")...)
 	var stops []func()
 	for range 20 {
-		stops = append(stops, f.watch(t.Context(), testPrefix, options("0")).Stop, f.watch(t.Context(), testPrefix, options(rv(10, 0))).Stop)
+		blocked := f.watch(t.Context(), testPrefix, options("0"))
+		stops = append(stops, blocked.Stop, f.watch(t.Context(), testPrefix, options(rv(10, 0))).Stop)
+		eventually(t, "a full channel", func() bool { return len(blocked.ResultChan()) == watchBatch })
 	}
-	// Some have an error to tell that nobody hears.
+	// Those have an error to tell that nobody hears.
 	f.append(11, changesOf(numbered("ns", 20, "new"))...)
+	eventually(t, "the end of all that fell behind", func() bool { return f.log.Stats().Watchers == 0 })
+	for range 20 {
+		blocked := f.watch(t.Context(), testPrefix, options("0"))
+		stops = append(stops, blocked.Stop, f.watch(t.Context(), testPrefix, options(rv(11, 0))).Stop)
+	}
 	for _, stop := range stops {
 		stop()
 		stop()
@@ -210,5 +214,25 @@ func TestWatchStops(t *testing.T) {
 	noneLeft(t)
 	if got := f.log.Stats().Watchers; got != 0 {
 		t.Errorf("%d watchers are counted", got)
+	}
+}
+
+// TestNextOfWhatIsGone: a watcher that comes too late for its events is told so, and one of another generation gets none of this one.
+func TestNextOfWhatIsGone(t *testing.T) {
+	l := New(Limits{Events: 3, Bytes: 1 << 30})
+	l.Reset(10, nil)
+	first := l.generation
+	if err := l.Append(11, changesOf(numbered("ns", 5, "Ready"))); err != nil {
+		t.Fatal(err)
+	}
+	for position, want := range map[int64]error{0: errTooOld, 1: errTooOld, 2: nil, 5: nil} {
+		n, _, _, err := l.next(make([]*event, 10), first, position)
+		if !errors.Is(err, want) || err == nil && n != int(5-position) {
+			t.Errorf("from %d: %d events, %v", position, n, err)
+		}
+	}
+	l.Reset(12, nil)
+	if _, _, _, err := l.next(make([]*event, 10), first, 5); !errors.Is(err, errEnded) {
+		t.Errorf("after a load: %v", err)
 	}
 }
