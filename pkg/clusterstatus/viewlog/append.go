@@ -141,7 +141,7 @@ func (l *Log) apply(revision int64, ordinal int, change Change, tree *btree.BTre
 		if !found {
 			return nil, fmt.Errorf("revision %d deletes %s, which does not exist", revision, change.Key)
 		}
-		return newEvent(rv, change.Key, nil, was, &l.ring.budget), nil
+		return newEvent(rv, change.Key, nil, was, &l.ring.encodings), nil
 	}
 	if key := keyOf(change.Object); key != change.Key {
 		return nil, fmt.Errorf("revision %d changes %s to an object that is %s", revision, change.Key, key)
@@ -149,7 +149,7 @@ func (l *Log) apply(revision int64, ordinal int, change Change, tree *btree.BTre
 	change.Object.ResourceVersion = format(rv)
 	now := newEntry(change.Object)
 	was, _ := tree.ReplaceOrInsert(now)
-	return newEvent(rv, change.Key, now, was, &l.ring.budget), nil
+	return newEvent(rv, change.Key, now, was, &l.ring.encodings), nil
 }
 
 // publish makes events visible and wakes who waits for them, without holding the lock meanwhile.

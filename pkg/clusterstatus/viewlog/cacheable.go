@@ -17,7 +17,7 @@ import (
 // maxEncodings is how many encodings of one event are kept. Clients ask for few: a media type or two, as objects, metadata or tables.
 const maxEncodings = 8
 
-// budget counts the bytes that the history takes, encodings included.
+// budget counts the bytes that encodings take.
 type budget struct {
 	used  atomic.Int64
 	limit int64

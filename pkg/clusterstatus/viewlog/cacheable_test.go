@@ -3,7 +3,6 @@ package viewlog
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -160,47 +159,71 @@ func TestCacheableAccess(t *testing.T) {
 	}
 }
 
-// TestEncodingsAreBounded: they count as history, few are kept of one event, and when the history has to give way, they go first.
-func TestEncodingsAreBounded(t *testing.T) {
-	encode := func(c runtime.CacheableObject, id string) int64 {
-		encoder := counting{Codec: codec(t), id: runtime.Identifier(id), count: &atomic.Int64{}}
-		for range 2 {
-			if err := encoder.Encode(c.(runtime.Object), io.Discard); err != nil {
-				t.Fatal(err)
-			}
+// encodes returns how often an object is really encoded for two who ask for it.
+func encodes(t *testing.T, e watch.Event, id string) int64 {
+	encoder := counting{Codec: codec(t), id: runtime.Identifier(id), count: &atomic.Int64{}}
+	for range 2 {
+		if err := encoder.Encode(e.Object, io.Discard); err != nil {
+			t.Fatal(err)
 		}
-		return encoder.count.Load()
 	}
-	f := newFixture(t, Limits{Events: 1000, Bytes: 100_000})
+	return encoder.count.Load()
+}
+
+// TestEncodingsAreBounded: they are counted, few are kept of one event, and those of the oldest events go when there are many.
+func TestEncodingsAreBounded(t *testing.T) {
+	f := newFixture(t, Limits{Events: 1000, Bytes: 1 << 20})
 	f.reset(10)
-	f.append(11, changed("ns/a", "Ready"))
 	w := f.watch(t.Context(), testPrefix, options(rv(10, 0)))
-	c := (<-w.ResultChan()).Object.(runtime.CacheableObject)
-	before := f.log.Stats().Bytes
+	f.append(11, changed("ns/a", "Ready"))
+	first, before := <-w.ResultChan(), f.log.Stats().Bytes
 	for i := range maxEncodings + 3 {
 		want := int64(1)
 		if i >= maxEncodings {
 			want = 2
 		}
-		if n := encode(c, strings.Repeat("x", i+1)); n != want {
+		if n := encodes(t, first, strings.Repeat("x", i+1)); n != want {
 			t.Errorf("encoding %d was made %d times", i, n)
 		}
 	}
-	kept := f.log.Stats().Bytes - before
-	if kept <= 0 {
+	if f.log.Stats().Bytes <= before {
 		t.Error("encodings are not counted")
 	}
-	for revision := int64(12); f.log.ring.released == 0; revision++ {
-		if n := encode(c, "x"); n != 0 {
-			t.Fatalf("made %d times though it is kept", n)
+	for revision := int64(12); encodes(t, first, "x") == 0; revision++ {
+		f.append(revision, changed("ns/a", "Ready"))
+		if n := encodes(t, <-w.ResultChan(), "x"); n != 1 {
+			t.Fatalf("revision %d was encoded %d times", revision, n)
 		}
-		f.append(revision, changed(fmt.Sprintf("ns/c%d", revision), "Ready"))
+		if f.log.ring.base > 0 {
+			t.Fatalf("the encodings of the first event outlived it: %+v", f.log.Stats())
+		}
+		if f.log.Stats().Events == 1000 {
+			break
+		}
+		// As if there were large ones, so that half of the budget is soon taken.
+		f.log.ring.encodings.used.Add(10_000)
 	}
-	if f.log.ring.base != 0 {
-		t.Error("events went before encodings")
+	if n := encodes(t, first, "x"); n != 2 {
+		t.Errorf("made %d times though nothing should be kept of it any more", n)
 	}
-	if n := encode(c, "x"); n != 2 {
-		t.Errorf("made %d times though nothing is kept of it any more", n)
+	if got := f.log.Stats(); got.Events < 10 {
+		t.Errorf("the first encodings went too early: %+v", got)
+	}
+}
+
+// TestFullHistoryEncodesOnce: with a history as long as the limit of bytes lets it be, new events are still encoded once.
+func TestFullHistoryEncodesOnce(t *testing.T) {
+	f := newFixture(t, Limits{Events: 1000, Bytes: 100_000})
+	f.reset(10, object("ns/a", "Ready"))
+	w := f.watch(t.Context(), testPrefix, options(rv(10, 0)))
+	for revision := int64(11); revision < 200; revision++ {
+		f.append(revision, changed("ns/a", "Ready"))
+		if n := encodes(t, <-w.ResultChan(), "x"); n != 1 {
+			t.Fatalf("revision %d was encoded %d times", revision, n)
+		}
+	}
+	if got := f.log.Stats(); f.log.ring.base == 0 || got.Bytes > 100_000 || got.Events < 20 {
+		t.Errorf("%+v", got)
 	}
 	f.reset(1000)
 	if got := f.log.Stats().Bytes; got != 0 {

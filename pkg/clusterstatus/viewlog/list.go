@@ -2,6 +2,7 @@ package viewlog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -56,10 +57,10 @@ func (s *store) stateFor(ctx context.Context, prefix string, o storage.ListOptio
 	}
 	if exact != 0 {
 		at, err = s.exactly(ctx, uint64(exact))
-		if err == errTooOld && o.Predicate.Continue != "" {
+		if errors.Is(err, errTooOld) && o.Predicate.Continue != "" {
 			return read{}, "", tooOldToContinue(from, prefix)
 		}
-		if err == errTooOld {
+		if errors.Is(err, errTooOld) {
 			err = apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 		}
 		return at, from, err

@@ -16,7 +16,8 @@ import (
 type Limits struct {
 	// Events is how many events are kept at most.
 	Events int
-	// Bytes is about how much memory the events take at most: what they replaced, and what was encoded for watchers.
+	// Bytes is about how much memory the history takes at most: a half of it the objects that events replaced, the other half what was
+	// encoded for watchers. A quarter should have room for a revision's events in each encoding that is asked for.
 	Bytes int64
 }
 
@@ -204,7 +205,7 @@ func (l *Log) Stats() Stats {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return Stats{
-		Objects: l.newest.tree.Len(), Events: int(l.ring.next - l.ring.base), Bytes: l.ring.budget.used.Load(),
+		Objects: l.newest.tree.Len(), Events: int(l.ring.next - l.ring.base), Bytes: l.ring.bytes(),
 		Watchers: l.watchers.len(), TooSlow: l.tooSlow.Load(), Processed: l.processed, Floor: l.ring.floor,
 	}
 }

@@ -156,7 +156,7 @@ func TestWaitFor(t *testing.T) {
 func TestLimits(t *testing.T) {
 	for name, limits := range map[string]Limits{
 		"events":  {Events: 100, Bytes: 1 << 30},
-		"bytes":   {Events: 100_000, Bytes: 100 * (sizeOfEvent + sizeOfObject)},
+		"bytes":   {Events: 100_000, Bytes: 200 * (sizeOfEvent + sizeOfObject)},
 		"nothing": {},
 	} {
 		t.Run(name, func(t *testing.T) {

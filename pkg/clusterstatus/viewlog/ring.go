@@ -9,12 +9,15 @@ type ring struct {
 	// released is the first event that may still keep encodings.
 	released int64
 	// floor is the oldest resourceVersion from which on every event is held.
-	floor  uint64
-	budget budget
+	floor uint64
+	// history is what the events cost without encodings, which have a budget of their own: a history as long as it may be must not
+	// leave new events without room for theirs, or each watcher would encode by itself.
+	history, historyLimit int64
+	encodings             budget
 }
 
 func newRing(events int, bytes int64) *ring {
-	return &ring{slots: make([]*event, events), budget: budget{limit: bytes}}
+	return &ring{slots: make([]*event, events), historyLimit: bytes / 2, encodings: budget{limit: bytes / 2}}
 }
 
 func (r *ring) at(n int64) *event {
@@ -28,25 +31,31 @@ func (r *ring) push(e *event) {
 	}
 	r.slots[r.next%int64(len(r.slots))] = e
 	r.next++
-	r.budget.used.Add(e.cost())
+	r.history += e.cost()
 }
 
-// trim keeps to the budget of bytes. Encodings go first, the oldest before the newer ones: they can be made again.
+// trim drops the oldest events beyond the limit, and the oldest encodings, which can be made again, so that half of their budget is free
+// for new ones.
 func (r *ring) trim() {
-	for r.budget.used.Load() > r.budget.limit && r.released < r.next {
+	for r.history > r.historyLimit && r.base < r.next {
+		r.drop()
+	}
+	for r.encodings.used.Load() > r.encodings.limit/2 && r.released < r.next {
 		r.at(r.released).release()
 		r.released++
 	}
-	for r.budget.used.Load() > r.budget.limit && r.base < r.next {
-		r.drop()
-	}
+}
+
+// bytes is what the ring takes.
+func (r *ring) bytes() int64 {
+	return r.history + r.encodings.used.Load()
 }
 
 func (r *ring) drop() {
 	slot := r.base % int64(len(r.slots))
 	e := r.slots[slot]
 	e.release()
-	r.budget.used.Add(-e.cost())
+	r.history -= e.cost()
 	r.slots[slot] = nil
 	r.floor = e.rv
 	r.base++
