@@ -43,6 +43,9 @@ func (l *Log) Reset(revision int64, objects []*binnacle.ClusterStatus) {
 
 // Suspend stops serving until the next Reset: requests are answered that the service is unavailable, and watches end with the same.
 func (l *Log) Suspend(why error) {
+	if why == nil {
+		why = errSuspended
+	}
 	l.write.Lock()
 	defer l.write.Unlock()
 	l.endGeneration(func() *apierrors.StatusError {

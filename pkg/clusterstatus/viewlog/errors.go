@@ -13,6 +13,8 @@ import (
 var (
 	// errNotLoaded is why nothing is served before the first Reset.
 	errNotLoaded = errors.New("the view is being loaded")
+	// errSuspended is why nothing is served after a Suspend that gave no reason.
+	errSuspended = errors.New("the view is suspended")
 	errTooOld    = errors.New("the history does not reach back to that resourceVersion")
 	errEnded     = errors.New("the view was loaded anew or is not served any more")
 	errStopped   = errors.New("the watch was stopped")

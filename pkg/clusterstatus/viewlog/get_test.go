@@ -125,6 +125,10 @@ func TestNotServed(t *testing.T) {
 			l.Reset(10, nil)
 			l.Suspend(errors.New("an epoch of another"))
 		},
+		"suspended without a reason": func(l *Log) {
+			l.Reset(10, nil)
+			l.Suspend(nil)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, wide)
