@@ -217,6 +217,8 @@ var changing = []struct {
 	to   string
 }{
 	{regexp.MustCompile(`(creationTimestamp|time): "[-0-9T:]+Z"`), `$1: "TIME"`},
+	{regexp.MustCompile(`"receivedTime":"[-0-9T:.]+Z"`), `"receivedTime":"TIME"`},
+	{regexp.MustCompile(`"nextReportSeconds":\d+`), `"nextReportSeconds":N`},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UID"},
 	{regexp.MustCompile(`\b(\d+[smhd])+( |$)`), "AGE$2"},
 	{regexp.MustCompile(`resourceVersion: "\d+"`), `resourceVersion: "N"`},

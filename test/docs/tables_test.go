@@ -14,10 +14,24 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-const group = "multicluster.x-k8s.io"
+// served is a group with its served versions, in the order of the columns of a table of fields.
+type served struct {
+	group    string
+	versions []string
+}
 
-// versions are the served versions, in the order of the columns of a table of fields.
-var versions = []string{"v1alpha1", "v1alpha2"}
+var (
+	upstream = served{"multicluster.x-k8s.io", []string{"v1alpha1", "v1alpha2"}}
+	own      = served{"binnacle.dev", []string{"v1alpha1"}}
+)
+
+// servedOf says where a kind or a resource is. All but our own are upstream's.
+func servedOf(name string) served {
+	if slices.Contains([]string{"ClusterStatus", "ClusterReport", "clusterstatuses"}, name) {
+		return own
+	}
+	return upstream
+}
 
 // absent stands in a table of fields where a version does not have a field.
 const absent = "–"
@@ -28,10 +42,11 @@ type published struct {
 	limits   []string
 }
 
-// compareFields compares a table with the columns field, v1alpha1, v1alpha2 and others with the published schemas: the same fields, the
-// word required where they are, and each limit.
+// compareFields compares a table with the columns field, one for each version, and others with the published schemas: the same fields,
+// the word required where they are, and each limit.
 func (s *site) compareFields(t *testing.T, b block) {
 	kind := b.directive[1]
+	versions := servedOf(kind).versions
 	fields := map[string]map[string]published{}
 	all := map[string]bool{}
 	for _, version := range versions {
@@ -71,7 +86,7 @@ func (s *site) compareFields(t *testing.T, b block) {
 func (s *site) publishedFields(t *testing.T, kind, version string) map[string]published {
 	t.Helper()
 	var document spec3.OpenAPI
-	s.get(t, "/openapi/v3/apis/"+group+"/"+version, "application/json", &document)
+	s.get(t, "/openapi/v3/apis/"+servedOf(kind).group+"/"+version, "application/json", &document)
 	schemas := document.Components.Schemas
 	fields := map[string]published{}
 	var walk func(path string, schema *spec.Schema)
@@ -131,9 +146,10 @@ func (s *site) compareColumns(t *testing.T, b block) {
 	for _, row := range rows(b.text) {
 		want = append(want, row[0]+" "+row[1])
 	}
-	for _, version := range versions {
+	in := servedOf(b.directive[1])
+	for _, version := range in.versions {
 		var table metav1.Table
-		s.get(t, fmt.Sprintf("/apis/%s/%s/%s", group, version, b.directive[1]), "application/json;as=Table;v=v1;g=meta.k8s.io", &table)
+		s.get(t, fmt.Sprintf("/apis/%s/%s/%s", in.group, version, b.directive[1]), "application/json;as=Table;v=v1;g=meta.k8s.io", &table)
 		var got []string
 		for _, column := range table.ColumnDefinitions {
 			when := "always"
