@@ -28,6 +28,8 @@ var arrows = []arrow{
 	// What it starts is the binary that is shipped.
 	{"test/framework", nil},
 	{"test/architecture", nil},
+	// Examples are written as users would.
+	{"docs", []string{"pkg/apis", "pkg/generated"}},
 
 	{"pkg/standalone", []string{"pkg/apiserver"}},
 	{"pkg/apiserver", []string{"pkg/registry", "pkg/admission", "pkg/clusterstatus", "pkg/report", "pkg/apis", "pkg/compression", "pkg/features", "pkg/generated", "pkg/version"}},

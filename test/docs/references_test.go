@@ -172,3 +172,31 @@ func TestNoLocalPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestExamples wants each block of Go in a page to be part of a program in docs/examples, which the build compiles.
+func TestExamples(t *testing.T) {
+	root, err := framework.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := filepath.Glob(filepath.Join(root, "docs", "examples", "*", "*.go"))
+	if err != nil || len(programs) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	var sources []string
+	for _, program := range programs {
+		source, err := os.ReadFile(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, string(source))
+	}
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			text := strings.Join(b.text, "\n")
+			if b.language == "go" && !slices.ContainsFunc(sources, func(source string) bool { return strings.Contains(source, text) }) {
+				t.Errorf("%s:%d: no program in docs/examples has this code", p.path, b.line)
+			}
+		}
+	}
+}
