@@ -73,7 +73,7 @@ func anchors(p page) []string {
 }
 
 // otherCommands are those whose flags are not ours.
-var otherCommands = []string{"kubectl", "openssl", "curl", "go", "make", "git", "crane", "etcdctl", "etcdutl", "jq"}
+var otherCommands = []string{"kubectl", "openssl", "curl", "go", "make", "git", "crane", "etcdctl", "etcdutl", "jq", "protoc"}
 
 // otherFlags are flags of others that text speaks of: etcd's and etcdutl's, and those of the hub's kube-apiserver.
 var otherFlags = []string{"bump-revision", "mark-compacted", "name", "initial-cluster", "quota-backend-bytes", "unsafe-no-fsync", "enable-aggregator-routing",
