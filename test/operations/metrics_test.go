@@ -11,14 +11,17 @@ import (
 	"sigs.k8s.io/yaml"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/ptr"
 
 	"github.com/binnacle-dev/binnacle/test/framework"
 )
 
-// TestMetricsAreServed wants each metric that docs/operations/metrics.md and the alerts in artifacts/monitoring name to be served, by a
-// server on a hub that has answered a few requests.
+// TestMetricsAreServed wants each metric that docs/operations/metrics.md, and the alerts and the dashboard in artifacts/monitoring name to
+// be served, by a server on a hub that has answered a few requests.
 func TestMetricsAreServed(t *testing.T) {
 	server, err := hub.StartReplica(t.Context(), framework.ServerOptions{Name: "metrics", DataDir: t.TempDir(), Etcd: hub.Etcd})
 	if err != nil {
@@ -40,6 +43,14 @@ func TestMetricsAreServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.Stop)
+	clusters := clustersOf(admin, namespace)
+	if _, err := reportFor(t.Context(), clusters, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	// A reason is counted from its first report on.
+	if _, err := reportFor(t.Context(), clusters, "a", ptr.To[types.UID]("other")); !apierrors.IsConflict(err) {
+		t.Fatalf("a report for another uid: %v", err)
+	}
 	if _, err := client().CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "prometheus"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +64,8 @@ func TestMetricsAreServed(t *testing.T) {
 		code := 0
 		// With a token, so that there is a TokenReview to count.
 		code, served = ask(server.Port, "/metrics", config.BearerToken)
-		return code == 200
+		// What a publication counts is there after the first.
+		return code == 200 && strings.Contains(served, `binnacle_report_pages_written_total{page="seen"}`)
 	})
 	if hubs, _ := kubectl(t, "get", "--raw", "/metrics"); !strings.Contains(hubs, "\n"+elsewhere[0]+"{") {
 		t.Errorf("the hub does not serve %s", elsewhere[0])
@@ -61,7 +73,7 @@ func TestMetricsAreServed(t *testing.T) {
 	is := func(name string) bool {
 		return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `[{ ]`).MatchString(served)
 	}
-	for _, name := range append(pageMetrics(t), alertMetrics(t)...) {
+	for _, name := range slices.Concat(pageMetrics(t), alertMetrics(t), dashboardMetrics(t)) {
 		if !is(name) && !is(name+"_count") {
 			t.Errorf("%s is not served", name)
 		}
@@ -113,16 +125,21 @@ func alertMetrics(t *testing.T) []string {
 			if rule.Alert == "" || rule.Annotations["summary"] == "" || !slices.Contains([]string{"critical", "warning"}, rule.Labels["severity"]) {
 				t.Errorf("an alert without name, summary or severity: %+v", rule)
 			}
-			found := regexp.MustCompile(`\b([a-z]\w*)(\{|\[)`).FindAllStringSubmatch(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(rule.Expr, ""), -1)
+			found := metricsIn(rule.Expr)
 			if len(found) == 0 {
 				t.Errorf("%s asks for no metric", rule.Alert)
 			}
-			for _, m := range found {
-				if !slices.Contains(elsewhere, m[1]) {
-					names = append(names, strings.TrimSuffix(m[1], "_bucket"))
-				}
-			}
+			names = append(names, slices.DeleteFunc(found, func(name string) bool { return slices.Contains(elsewhere, name) })...)
 		}
+	}
+	return names
+}
+
+// metricsIn are the metrics in an expression, each of which has a selector.
+func metricsIn(expression string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile(`\b([a-z]\w*)[{[]`).FindAllStringSubmatch(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(expression, ""), -1) {
+		names = append(names, strings.TrimSuffix(m[1], "_bucket"))
 	}
 	return names
 }
