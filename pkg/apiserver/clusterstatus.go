@@ -75,7 +75,7 @@ func (s *clusterStatus) addTo(server *genericapiserver.GenericAPIServer) error {
 	const name = "cluster-status-view"
 	if err := server.AddReadyzChecks(healthz.NamedCheck(name, func(*http.Request) error {
 		// After the first load, a view that cannot be served is told to those who ask for it; the other kinds are still served.
-		if s.engine.Loaded() {
+		if s.engine.Started() {
 			return nil
 		}
 		return s.engine.Check()

@@ -48,6 +48,8 @@ type Engine struct {
 	model *model
 	// loaded is set once, by the first load.
 	loaded bool
+	// damaged is set once a page was found that cannot be read.
+	damaged bool
 	// watching is the context of the watch: etcd asks only watches of the same context for their progress.
 	watching context.Context
 	endWatch context.CancelFunc
@@ -84,6 +86,13 @@ func (e *Engine) Run(ctx context.Context) {
 		if errors.Is(err, errEpoch) {
 			continue
 		}
+		if errors.As(err, new(*pageError)) {
+			// Nobody knows what the cluster's reports are, so nobody is told anything of them. The other kinds are served.
+			e.Log.Suspend(err)
+			e.mu.Lock()
+			e.damaged = true
+			e.mu.Unlock()
+		}
 		klog.FromContext(ctx).Error(err, "The view of the clusters has to be loaded again")
 		pause(ctx, again.Step())
 	}
@@ -99,7 +108,7 @@ func (e *Engine) follow(ctx context.Context, revision int64) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, rpctypes.ErrCompacted), errors.Is(err, errEpoch), errors.As(err, new(*pageError)):
+		case errors.Is(err, rpctypes.ErrCompacted), errors.As(err, new(*applyError)):
 			return err
 		}
 		// A lost leader or connection loses nothing: the watch goes on where it ended.
@@ -118,6 +127,12 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	}
 }
+
+// applyError is what keeps a revision from being applied: the view has to be loaded again.
+type applyError struct{ err error }
+
+func (e *applyError) Error() string { return e.err.Error() }
+func (e *applyError) Unwrap() error { return e.err }
 
 // pageError is a page that cannot be read.
 type pageError struct{ err error }
@@ -144,7 +159,7 @@ func (e *Engine) watch(ctx context.Context, revision int64) (int64, error) {
 		}
 		for _, writes := range byRevision(response.Events) {
 			if err := e.apply(ctx, writes[0].revision, writes); err != nil {
-				return revision, err
+				return revision, &applyError{err}
 			}
 			revision = writes[0].revision
 		}
@@ -223,6 +238,14 @@ func (e *Engine) Loaded() bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	return e.loaded
+}
+
+// Started says whether the server need not wait for the view: it is loaded, or cannot be before somebody mends the pages, and until
+// then whoever asks for it is told so.
+func (e *Engine) Started() bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.loaded || e.damaged
 }
 
 // PagesPrefix is what the keys of the pages begin with.

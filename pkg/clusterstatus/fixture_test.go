@@ -63,7 +63,7 @@ type hub struct {
 	client *clientv3.Client
 	// stopEtcd may be called more than once.
 	stopEtcd func()
-	wall   *clocktesting.FakeClock
+	wall     *clocktesting.FakeClock
 }
 
 func newHub(t *testing.T) *hub {
@@ -92,7 +92,15 @@ type replica struct {
 	stop      func()
 }
 
+// start returns a replica whose view is loaded.
 func (h *hub) start(change ...func(*clusterstatus.Config)) *replica {
+	h.Helper()
+	r := h.newEngine(change...)
+	h.eventually("the view to be loaded", func() bool { return r.engine.Check() == nil })
+	return r
+}
+
+func (h *hub) newEngine(change ...func(*clusterstatus.Config)) *replica {
 	h.Helper()
 	viewClock := report.NewClock(h.wall)
 	config := clusterstatus.Config{
@@ -119,7 +127,6 @@ func (h *hub) start(change ...func(*clusterstatus.Config)) *replica {
 	var once sync.Once
 	r.stop = func() { once.Do(func() { cancel(); <-done }) }
 	h.Cleanup(r.stop)
-	h.eventually("the view to be loaded", func() bool { return engine.Check() == nil })
 	return r
 }
 
@@ -133,11 +140,18 @@ func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 
 func (h *hub) eventually(what string, met func() bool) {
 	h.Helper()
+	if !h.becomes(met) {
+		h.Fatalf("gave up waiting for %s", what)
+	}
+}
+
+func (h *hub) becomes(met func() bool) bool {
 	for deadline := time.Now().Add(30 * time.Second); !met(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			h.Fatalf("gave up waiting for %s", what)
+			return false
 		}
 	}
+	return true
 }
 
 // put writes an object as the storage does.

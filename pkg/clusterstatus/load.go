@@ -22,7 +22,8 @@ func (e *Engine) load(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	head := model.state.Head
-	if !e.loaded && (head.Epoch == 0 || head.Derivation != derive.Version || head.Parameters != e.Parameters) {
+	// Without a head there is no epoch: this is the first server of all, or somebody deleted the pages.
+	if head.Epoch == 0 || !e.Loaded() && (head.Derivation != derive.Version || head.Parameters != e.Parameters) {
 		if err := e.beginEpoch(ctx, model.state); err != nil {
 			return 0, err
 		}

@@ -58,7 +58,7 @@ func (m *model) apply(ctx context.Context, writes []write) ([]string, error) {
 			change := pages.Change{Key: page, Revision: w.revision}
 			if w.value != nil {
 				var err error
-				if change.Value, err = m.pageSource.open(ctx, w.key, w.value); err != nil {
+				if change.Value, change.Stale, err = m.pageSource.open(ctx, w.key, w.value); err != nil {
 					return nil, err
 				}
 			}

@@ -43,15 +43,14 @@ var _ value.Context = keyContext("")
 // transformer returns what stands between a value and its bytes in etcd: compression, and encryption at rest.
 func (s source) transformer() value.Transformer { return s.config.Transformer }
 
-// open returns the value behind compression and encryption.
-func (s source) open(ctx context.Context, key string, data []byte) ([]byte, error) {
-	opened, _, err := s.transformer().TransformFromStorage(ctx, data, keyContext(key))
-	return opened, err
+// open returns the value behind compression and encryption, and whether it would be stored otherwise now.
+func (s source) open(ctx context.Context, key string, data []byte) (opened []byte, stale bool, err error) {
+	return s.transformer().TransformFromStorage(ctx, data, keyContext(key))
 }
 
 // decode reads an object into the internal type, as the storage does.
 func (s source) decode(ctx context.Context, key string, data []byte) (runtime.Object, error) {
-	opened, err := s.open(ctx, key, data)
+	opened, _, err := s.open(ctx, key, data)
 	if err != nil {
 		return nil, err
 	}

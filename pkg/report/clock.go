@@ -17,6 +17,9 @@ type Clock struct {
 	last, since time.Time
 }
 
+// slowing is by which part the time of the view is slower than that of the machine while it is ahead.
+const slowing = 8
+
 // NewClock returns a clock that follows the one of the machine.
 func NewClock(wall clock.PassiveClock) *Clock {
 	now := wall.Now()
@@ -32,10 +35,14 @@ func (c *Clock) Now() int64 {
 
 func (c *Clock) now() time.Time {
 	now := c.wall.Now()
-	// Behind another replica, or set back, time goes on from what is known.
-	c.last, c.since = c.last.Add(max(0, now.Sub(c.since))), now
-	if machine := now.Round(0); machine.After(c.last) {
+	elapsed := max(0, now.Sub(c.since))
+	c.since = now
+	if machine := now.Round(0); !machine.Before(c.last.Add(elapsed)) {
 		c.last = machine
+	} else {
+		// Behind another replica, or set back, time goes on from what is known, a little slower until the machine is there too: else one
+		// replica that was ahead once would leave all of them ahead for ever.
+		c.last = c.last.Add(elapsed - elapsed/slowing)
 	}
 	return c.last
 }

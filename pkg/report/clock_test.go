@@ -28,11 +28,14 @@ func TestClock(t *testing.T) {
 		wall.SetTime(began.Add(5*time.Second + time.Duration(i+1)*500*time.Microsecond))
 		c.Now()
 	}
-	check("time goes on", 16*time.Second, 10*time.Second)
+	check("time goes on, an eighth slower", 15*time.Second+875*time.Millisecond, 9*time.Second+875*time.Millisecond)
 	wall.SetTime(began)
-	check("the machine is set back", 16*time.Second, 16*time.Second)
-	wall.SetTime(began.Add(4 * time.Second))
-	check("and goes on", 20*time.Second, 16*time.Second)
-	wall.SetTime(began.Add(time.Minute))
-	check("and is right again", 76*time.Second, 16*time.Second)
+	check("the machine is set back", 15*time.Second+875*time.Millisecond, 15*time.Second+875*time.Millisecond)
+	wall.SetTime(began.Add(8 * time.Second))
+	check("and goes on", 22*time.Second+875*time.Millisecond, 14*time.Second+875*time.Millisecond)
+	for i := range 200 {
+		wall.SetTime(began.Add(time.Duration(8+i) * time.Second))
+		c.Now()
+	}
+	check("and is right in the end", 207*time.Second, 0)
 }

@@ -112,8 +112,8 @@ func (p *Publisher) publishOnce(ctx context.Context) (more bool, err error) {
 		klog.FromContext(ctx).V(2).Info("No reports are published while the view is not served", "reason", err)
 		return false, nil
 	}
-	if publication == nil {
-		p.Table.Published(nil)
+	if !publication.Due {
+		p.Table.Published(publication.Published)
 		return false, nil
 	}
 	written, err := p.operations(ctx, publication)

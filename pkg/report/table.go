@@ -93,7 +93,8 @@ func (t *Table) Accept(uid types.UID, report *v1alpha1.ClusterReportSpec, dryRun
 	answer := Answer{Received: now, Next: jittered(interval)}
 	arrival := pages.Arrival{UID: uid, Received: now, Interval: interval, Report: report, Digest: digest}
 	if !report.Time.IsZero() {
-		skew := skew(now, report.Time.UnixMilli())
+		// By the clock of the machine: that of the view may be ahead of it.
+		skew := skew(wall.UnixMilli(), report.Time.UnixMilli())
 		answer.Skew, arrival.Skew = &skew, skew
 	}
 	if dryRun {

@@ -28,5 +28,5 @@ func ClusterStatusFieldLabel(label, value string) (string, string, error) {
 	if slices.Contains(clusterStatusSelectors, label) {
 		return label, value, nil
 	}
-	return "", "", fmt.Errorf("field label not supported: %s; supported are %s", label, strings.Join(clusterStatusSelectors, ", "))
+	return "", "", fmt.Errorf("field label not supported: %s; supported are %s", label, strings.Join(append(clusterStatusSelectors, selectorOfProfiles), ", "))
 }

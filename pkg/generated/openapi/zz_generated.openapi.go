@@ -194,6 +194,8 @@ func schema_pkg_apis_binnacle_v1alpha1_ClusterReportSpec(ref common.ReferenceCal
 					"intervalSeconds": {
 						SchemaProps: spec.SchemaProps{
 							Description: "intervalSeconds is after how many seconds the cluster would like to report again, 1 to 3600. The server's own wish counts where it is left out.",
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](3600),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -201,6 +203,7 @@ func schema_pkg_apis_binnacle_v1alpha1_ClusterReportSpec(ref common.ReferenceCal
 					"kubernetesVersion": {
 						SchemaProps: spec.SchemaProps{
 							Description: "kubernetesVersion is the gitVersion of the cluster's API server, such as v1.37.2.",
+							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -228,6 +231,7 @@ func schema_pkg_apis_binnacle_v1alpha1_ClusterReportSpec(ref common.ReferenceCal
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "properties are facts about the cluster, at most 256, one of a name.",
+							MaxItems:    ptr.To[int64](256),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -249,6 +253,7 @@ func schema_pkg_apis_binnacle_v1alpha1_ClusterReportSpec(ref common.ReferenceCal
 						},
 						SchemaProps: spec.SchemaProps{
 							Description: "conditions of the cluster, at most 32, one of a type. ControlPlaneHealthy says whether the API server answers; Ready, where it is given, decides over the phase. Reachable and HubSuspect are the server's own.",
+							MaxItems:    ptr.To[int64](32),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -581,6 +586,7 @@ func schema_pkg_apis_binnacle_v1alpha1_NodeCounts(ref common.ReferenceCallback) 
 						SchemaProps: spec.SchemaProps{
 							Description: "total is the number of nodes.",
 							Default:     0,
+							Minimum:     ptr.To[float64](0),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -589,6 +595,7 @@ func schema_pkg_apis_binnacle_v1alpha1_NodeCounts(ref common.ReferenceCallback) 
 						SchemaProps: spec.SchemaProps{
 							Description: "ready is the number of nodes whose condition Ready is True.",
 							Default:     0,
+							Minimum:     ptr.To[float64](0),
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -649,6 +656,7 @@ func schema_pkg_apis_binnacle_v1alpha1_ReportedCondition(ref common.ReferenceCal
 						SchemaProps: spec.SchemaProps{
 							Description: "type of the condition, such as ControlPlaneHealthy.",
 							Default:     "",
+							MaxLength:   ptr.To[int64](316),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -664,6 +672,7 @@ func schema_pkg_apis_binnacle_v1alpha1_ReportedCondition(ref common.ReferenceCal
 					"reason": {
 						SchemaProps: spec.SchemaProps{
 							Description: "reason is why, in one word of CamelCase, at most 1024 characters.",
+							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -671,6 +680,7 @@ func schema_pkg_apis_binnacle_v1alpha1_ReportedCondition(ref common.ReferenceCal
 					"message": {
 						SchemaProps: spec.SchemaProps{
 							Description: "message is why, for people, at most 4096 characters.",
+							MaxLength:   ptr.To[int64](4096),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -693,6 +703,7 @@ func schema_pkg_apis_binnacle_v1alpha1_ReportedProperty(ref common.ReferenceCall
 						SchemaProps: spec.SchemaProps{
 							Description: "name of the property, at most 253 characters.",
 							Default:     "",
+							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -701,6 +712,7 @@ func schema_pkg_apis_binnacle_v1alpha1_ReportedProperty(ref common.ReferenceCall
 						SchemaProps: spec.SchemaProps{
 							Description: "value of the property, at most 1024 characters. It may be empty.",
 							Default:     "",
+							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -73,7 +73,7 @@ func (f *fleet) publish(in Input) (*Publication, []types.UID) {
 	in.Now, in.KeepAlive = f.now, 3*second
 	in.Exists = func(uid types.UID) bool { return f.profiles[uid] }
 	p := f.state.Plan(in)
-	if p == nil {
+	if !p.Due {
 		return nil, nil
 	}
 	put := func(key string, page message) Change {

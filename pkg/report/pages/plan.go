@@ -47,7 +47,9 @@ type Publication struct {
 	Seen map[int]*pagesv1.SeenPage
 	// Drop are the sequences of the facts pages to delete.
 	Drop []int64
-	// Published are the arrivals that are in it, and those of clusters that are gone. The others wait for the next publication.
+	// Due says whether anything has to be written.
+	Due bool
+	// Published are the arrivals that are in it, and those that nobody needs any more. The others wait for the next publication.
 	Published []Arrival
 	// Silenced is how many clusters fall silent with it, and Returned how many are back.
 	Silenced, Returned int
@@ -65,7 +67,7 @@ type plan struct {
 	kept    map[types.UID]bool // whose record is in out.Facts
 }
 
-// Plan returns the next publication, nil where there is nothing to publish.
+// Plan returns the next publication.
 func (s *State) Plan(in Input) *Publication {
 	p := &plan{State: s, Input: in, changed: map[int][]Seen{}, taken: map[int32]bool{}, kept: map[types.UID]bool{}}
 	p.out.Head = s.Head
@@ -83,10 +85,8 @@ func (s *State) Plan(in Input) *Publication {
 	if len(p.out.Facts.Records) == 0 {
 		p.out.Facts = nil
 	}
-	due := mayFallSilent && in.Now-s.Head.Stamp >= in.KeepAlive
-	if p.out.Facts == nil && len(p.changed) == 0 && len(p.out.Drop) == 0 && p.out.Head.SuspectFrom == s.Head.SuspectFrom && !due {
-		return nil
-	}
+	p.out.Due = p.out.Facts != nil || len(p.changed) > 0 || len(p.out.Drop) > 0 || p.out.Head.SuspectFrom != s.Head.SuspectFrom ||
+		mayFallSilent && in.Now-s.Head.Stamp >= in.KeepAlive
 	p.out.Seen = map[int]*pagesv1.SeenPage{}
 	for number, slots := range p.changed {
 		p.out.Seen[number] = encodeSeen(slots)
@@ -101,6 +101,11 @@ func (p *plan) arrive(a Arrival) {
 		return
 	}
 	old, seen := p.Entry(a.UID)
+	if old != nil && a.Received < seen.LastSeen {
+		// The cluster has reported to another replica since, while this one could not publish.
+		p.out.Published = append(p.out.Published, a)
+		return
+	}
 	facts, moved := merge(old, a)
 	if moved {
 		if size := facts.Size(); p.bytes > 0 && p.bytes+size > maxFactsBytes {
@@ -196,7 +201,8 @@ func (p *plan) sweep() (mayFallSilent bool) {
 	return mayFallSilent || p.out.Head.SuspectFrom != 0
 }
 
-// clean takes what counts out of the oldest pages, once too much lies in the pages that does not.
+// clean takes what counts out of the oldest pages, once too much lies in the pages that does not, and out of those that have to be
+// encrypted anew.
 func (p *plan) clean() {
 	live, records := 0, len(p.out.Facts.Records)
 	for _, page := range p.facts {
@@ -209,8 +215,11 @@ func (p *plan) clean() {
 	}
 	pages := len(p.facts)
 	for _, sequence := range slices.Sorted(maps.Keys(p.facts)) {
-		if records <= 2*live+spareRecords && pages <= maxPages || len(p.out.Drop) == maxDropped {
+		if len(p.out.Drop) == maxDropped {
 			return
+		}
+		if records <= 2*live+spareRecords && pages <= maxPages && !p.stale[sequence] {
+			continue
 		}
 		var moved []*pagesv1.Facts
 		size := 0

@@ -358,3 +358,22 @@ func TestSuspectEnds(t *testing.T) {
 		t.Errorf("suspect from %d, %d derived again", f.state.Head.SuspectFrom, len(dirty))
 	}
 }
+
+// TestEncryptedAnew writes facts anew that are encrypted with a key that is on its way out, though nothing changed in them.
+func TestEncryptedAnew(t *testing.T) {
+	f := newFleet(t).register(3)
+	f.publish(f.reportAll(3))
+	f.after(3).publish(f.reportAll(1, gpus(1)))
+	for key, value := range f.keys {
+		f.write(Change{Key: key, Value: value, Stale: true})
+	}
+	before := f.state.Head.Sequence
+	p, _ := f.after(3).publish(Input{})
+	if p == nil || len(p.Drop) != 2 || len(p.Facts.Records) != 3 || len(f.state.stale) != 1 {
+		t.Fatalf("%+v, stale %v", p, f.state.stale)
+	}
+	if p, _ := f.publish(Input{}); p != nil {
+		t.Errorf("and again, after %d: %+v", before, p)
+	}
+	f.same()
+}

@@ -23,6 +23,8 @@ type State struct {
 	seen  [][]Seen
 	// facts are the records of each facts page, by its sequence.
 	facts map[int64][]*Entry
+	// stale are the facts pages that are not stored as they would be now.
+	stale map[int64]bool
 }
 
 // Entry is what the pages hold of one cluster.
@@ -43,11 +45,13 @@ type Change struct {
 	Value []byte
 	// Revision is the ModRevision.
 	Revision int64
+	// Stale says that the value is not stored as it would be now: it is encrypted with a key that is on its way out.
+	Stale bool
 }
 
 // NewState returns the state of no pages.
 func NewState() *State {
-	return &State{entries: map[types.UID]*Entry{}, facts: map[int64][]*Entry{}}
+	return &State{entries: map[types.UID]*Entry{}, facts: map[int64][]*Entry{}, stale: map[int64]bool{}}
 }
 
 // Entry returns what the pages hold of a cluster: nil, and nothing seen, where it never reported.
@@ -107,6 +111,7 @@ func (s *State) apply(change Change, dirty map[types.UID]struct{}) error {
 		s.dropFacts(number, dirty)
 		return nil
 	case prefix == factsPrefix:
+		s.stale[number] = change.Stale
 		return s.applyFacts(number, change.Value, dirty)
 	}
 	if number < 0 || number >= maxSlots/SlotsPerPage {
@@ -152,7 +157,7 @@ func (s *State) applyFacts(sequence int64, value []byte, dirty map[types.UID]str
 		}
 		e := &Entry{UID: types.UID(facts.UID), Facts: facts, sequence: sequence, digest: digest}
 		records = append(records, e)
-		if old := s.entries[e.UID]; old == nil || old.sequence < sequence {
+		if old := s.entries[e.UID]; old == nil || old.sequence <= sequence {
 			s.entries[e.UID] = e
 			dirty[e.UID] = struct{}{}
 		}
@@ -177,6 +182,7 @@ func (s *State) dropFacts(sequence int64, dirty map[types.UID]struct{}) {
 		}
 	}
 	delete(s.facts, sequence)
+	delete(s.stale, sequence)
 }
 
 func (s *State) applySeen(number int, value []byte, dirty map[types.UID]struct{}) error {

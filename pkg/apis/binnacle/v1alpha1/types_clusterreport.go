@@ -44,13 +44,16 @@ type ClusterReportSpec struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:minimum=1
+	// +k8s:validation:minimum=1
 	// +k8s:maximum=3600
+	// +k8s:validation:maximum=3600
 	IntervalSeconds *int32 `json:"intervalSeconds,omitempty" protobuf:"varint,3,opt,name=intervalSeconds"`
 
 	// kubernetesVersion is the gitVersion of the cluster's API server, such as v1.37.2.
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=253
+	// +k8s:validation:maxLength=253
 	KubernetesVersion string `json:"kubernetesVersion,omitempty" protobuf:"bytes,4,opt,name=kubernetesVersion"`
 
 	// nodes are how many nodes the cluster has.
@@ -71,6 +74,7 @@ type ClusterReportSpec struct {
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
 	// +k8s:maxItems=256
+	// +k8s:validation:maxItems=256
 	Properties []ReportedProperty `json:"properties,omitempty" protobuf:"bytes,7,rep,name=properties"`
 
 	// conditions of the cluster, at most 32, one of a type. ControlPlaneHealthy says whether the API server answers; Ready, where
@@ -82,6 +86,7 @@ type ClusterReportSpec struct {
 	// +k8s:listType=map
 	// +k8s:listMapKey=type
 	// +k8s:maxItems=32
+	// +k8s:validation:maxItems=32
 	Conditions []ReportedCondition `json:"conditions,omitempty" protobuf:"bytes,8,rep,name=conditions"`
 }
 
@@ -91,11 +96,13 @@ type ReportedProperty struct {
 	// +required
 	// +k8s:required
 	// +k8s:maxLength=253
+	// +k8s:validation:maxLength=253
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// value of the property, at most 1024 characters. It may be empty.
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=1024
+	// +k8s:validation:maxLength=1024
 	Value string `json:"value" protobuf:"bytes,2,opt,name=value"`
 }
 
@@ -105,6 +112,8 @@ type ReportedCondition struct {
 	// +required
 	// +k8s:required
 	// +k8s:maxLength=316
+	// +k8s:validation:maxLength=316
+	// +k8s:customValidation
 	Type string `json:"type" protobuf:"bytes,1,opt,name=type"`
 	// status is True, False or Unknown.
 	// +required
@@ -115,11 +124,14 @@ type ReportedCondition struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=1024
+	// +k8s:validation:maxLength=1024
+	// +k8s:customValidation
 	Reason string `json:"reason,omitempty" protobuf:"bytes,3,opt,name=reason"`
 	// message is why, for people, at most 4096 characters.
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=4096
+	// +k8s:validation:maxLength=4096
 	Message string `json:"message,omitempty" protobuf:"bytes,4,opt,name=message"`
 }
 

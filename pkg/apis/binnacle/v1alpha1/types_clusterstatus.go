@@ -152,11 +152,13 @@ type NodeCounts struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:minimum=0
+	// +k8s:validation:minimum=0
 	Total int32 `json:"total" protobuf:"varint,1,opt,name=total"`
 	// ready is the number of nodes whose condition Ready is True.
 	// +optional
 	// +k8s:optional
 	// +k8s:minimum=0
+	// +k8s:validation:minimum=0
 	Ready int32 `json:"ready" protobuf:"varint,2,opt,name=ready"`
 }
 

@@ -18,6 +18,16 @@ func ValidateCustom_ClusterReportSpec_Nodes(_ context.Context, _ operation.Opera
 	return validation.ValidateNodeCounts(fldPath, value.Total, value.Ready)
 }
 
+// ValidateCustom_ReportedCondition_Type accepts what may be the type of a metav1.Condition.
+func ValidateCustom_ReportedCondition_Type(_ context.Context, _ operation.Operation, fldPath *field.Path, value, _ *string) field.ErrorList {
+	return validation.ValidateConditionType(fldPath, *value)
+}
+
+// ValidateCustom_ReportedCondition_Reason accepts what may be the reason of a metav1.Condition, and none.
+func ValidateCustom_ReportedCondition_Reason(_ context.Context, _ operation.Operation, fldPath *field.Path, value, _ *string) field.ErrorList {
+	return validation.ValidateConditionReason(fldPath, *value)
+}
+
 // ValidateCustom_ReportedCondition_Status accepts True, False and Unknown.
 func ValidateCustom_ReportedCondition_Status(_ context.Context, _ operation.Operation, fldPath *field.Path, value, _ *metav1.ConditionStatus) field.ErrorList {
 	return validation.ValidateConditionStatus(fldPath, *value)

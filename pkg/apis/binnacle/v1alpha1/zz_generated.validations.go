@@ -547,6 +547,10 @@ func Validate_ReportedCondition(
 			if earlyReturn {
 				return // do not proceed
 			}
+			// custom validation
+			if e := ValidateCustom_ReportedCondition_Type(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
 			if e := validate.MaxLength(ctx, op, fldPath, obj, oldObj, 316); len(e) != 0 {
 				errs = append(errs, e...)
 			}
@@ -612,6 +616,10 @@ func Validate_ReportedCondition(
 			}
 			if earlyReturn {
 				return // do not proceed
+			}
+			// custom validation
+			if e := ValidateCustom_ReportedCondition_Reason(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
 			}
 			if e := validate.MaxLength(ctx, op, fldPath, obj, oldObj, 1024); len(e) != 0 {
 				errs = append(errs, e...)

@@ -5,6 +5,7 @@ package validation
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,6 +55,27 @@ func validateResourceList(fldPath *field.Path, list corev1.ResourceList) field.E
 		}
 	}
 	return errs
+}
+
+// ValidateConditionType accepts a qualified name, as metav1.Condition has it. An empty one is required by a tag already.
+func ValidateConditionType(fldPath *field.Path, conditionType string) field.ErrorList {
+	var errs field.ErrorList
+	if conditionType != "" {
+		for _, message := range validation.IsQualifiedName(conditionType) {
+			errs = append(errs, field.Invalid(fldPath, conditionType, message))
+		}
+	}
+	return errs
+}
+
+var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+
+// ValidateConditionReason accepts a word as metav1.Condition has it, and none.
+func ValidateConditionReason(fldPath *field.Path, reason string) field.ErrorList {
+	if reason != "" && !conditionReason.MatchString(reason) {
+		return field.ErrorList{field.Invalid(fldPath, reason, "must be one word that begins with a letter, of letters, digits, '_', ',' and ':', such as ReportsStopped")}
+	}
+	return nil
 }
 
 var conditionStatuses = []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}

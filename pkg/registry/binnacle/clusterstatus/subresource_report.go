@@ -82,8 +82,11 @@ func (r *ReportREST) Create(ctx context.Context, name string, obj runtime.Object
 		}
 	}
 	uid, err := r.profile(ctx, name)
-	if err != nil {
+	if apierrors.IsNotFound(err) {
 		report.Refused(report.ReasonNoProfile)
+		return nil, err
+	} else if err != nil {
+		report.Refused(report.ReasonUnavailable)
 		return nil, err
 	}
 	if want := received.Spec.ClusterProfileUID; want != nil && *want != uid {
@@ -157,14 +160,20 @@ func (r *ReportREST) Get(ctx context.Context, name string, _ *metav1.GetOptions)
 	if err := r.view.Read(func(state *pages.State, _ func(types.UID) bool) {
 		if entry, seen := state.Entry(uid); entry != nil {
 			newest = &entry.Facts.Report
-			out.Status = status(seen.LastSeen, seen.Interval, &entry.Facts.ClockSkewSeconds)
+			out.Status = status(seen.LastSeen, seen.Interval, nil)
+			if skew := entry.Facts.ClockSkewSeconds; skew != 0 {
+				out.Status.ClockSkewSeconds = &skew
+			}
 		}
 	}); err != nil {
 		return nil, err
 	}
 	if arrival, ok := r.table.Newest(uid); ok {
 		newest = arrival.Report
-		out.Status = status(arrival.Received, arrival.Interval, &arrival.Skew)
+		out.Status = status(arrival.Received, arrival.Interval, nil)
+		if !arrival.Report.Time.IsZero() {
+			out.Status.ClockSkewSeconds = &arrival.Skew
+		}
 	}
 	if newest == nil {
 		return nil, apierrors.NewNotFound(binnacle.Resource("clusterstatuses/report"), name)
