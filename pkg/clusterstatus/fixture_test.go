@@ -186,9 +186,12 @@ func (h *hub) register(name string, generation int) types.UID {
 	return uid
 }
 
-// report has a cluster report to a replica.
+// report has a cluster report to a replica, which knows its profile.
 func (r *replica) report(uid types.UID, version string) {
 	r.Helper()
+	if _, err := r.engine.Barrier(r.Context()); err != nil {
+		r.Fatal(err)
+	}
 	if _, err := r.table.Accept(uid, &v1alpha1.ClusterReportSpec{KubernetesVersion: version}, false); err != nil {
 		r.Fatal(err)
 	}
