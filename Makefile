@@ -18,8 +18,9 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/binnacle-apiserver.
+build: ## Build bin/binnacle-apiserver and bin/binnacle-agent.
 	go build -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/binnacle-apiserver ./cmd/apiserver
+	go build -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/binnacle-agent ./cmd/agent
 
 .PHONY: image
 image: ## Build container images for amd64 and arm64 into _output/image, without a container runtime. IMAGE_FLAGS="-arch amd64" builds one.

@@ -33,6 +33,8 @@ var arrows = []arrow{
 
 	{"pkg/standalone", []string{"pkg/apiserver"}},
 	{"pkg/apiserver", []string{"pkg/registry", "pkg/admission", "pkg/clusterstatus", "pkg/report", "pkg/apis", "pkg/compression", "pkg/features", "pkg/generated", "pkg/version"}},
+	// The other side of the subresource report: it shares nothing with the server but the kind and its client.
+	{"pkg/agent", []string{"pkg/apis", "pkg/generated", "pkg/version"}},
 	{"pkg/registry", []string{"pkg/clusterstatus", "pkg/report", "pkg/rollout", "pkg/apis"}},
 	{"pkg/admission", []string{"pkg/clusterstatus", "pkg/report", "pkg/rollout", "pkg/apis"}},
 	{"pkg/clusterstatus", []string{"pkg/report", "pkg/apis"}},

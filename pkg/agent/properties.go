@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
+)
+
+// The limits of a ClusterReport for properties.
+const (
+	maxProperties      = 256
+	maxPropertyName    = 253
+	maxPropertyValue   = 1024
+	maxPropertyAllSize = 32 << 10
+)
+
+// properties are the ClusterProperty objects of the cluster (About API).
+type properties struct {
+	mu     sync.Mutex
+	values map[string]string
+	listed bool
+}
+
+func (p *properties) set(name, value string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.values[name] = value
+}
+
+func (p *properties) delete(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.values, name)
+}
+
+// replace makes these the properties that there are. A cluster without the About API has none.
+func (p *properties) replace(values map[string]string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.values, p.listed = values, true
+}
+
+// isListed says whether the properties are known.
+func (p *properties) isListed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.listed
+}
+
+// summarize returns the properties by name, and how many it leaves out because a report may not have them: a value that were cut would
+// say something else.
+func (p *properties) summarize() (reported []v1alpha1.ReportedProperty, left int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.listed {
+		return nil, 0
+	}
+	size := 0
+	for _, name := range slices.Sorted(maps.Keys(p.values)) {
+		value := p.values[name]
+		if len(reported) == maxProperties || len(name) > maxPropertyName || utf8.RuneCountInString(value) > maxPropertyValue ||
+			size+len(name)+len(value) > maxPropertyAllSize {
+			left++
+			continue
+		}
+		size += len(name) + len(value)
+		reported = append(reported, v1alpha1.ReportedProperty{Name: name, Value: value})
+	}
+	return reported, left
+}
