@@ -14,10 +14,13 @@ import (
 type sums map[corev1.ResourceName]int64
 
 func amountOf(name corev1.ResourceName, quantity resource.Quantity) int64 {
-	if name == corev1.ResourceCPU {
-		return quantity.MilliValue()
+	switch {
+	case name != corev1.ResourceCPU:
+		return quantity.Value()
+	case quantity.CmpInt64(math.MaxInt64/1000) >= 0: // of which the thousandths are no number any more
+		return math.MaxInt64
 	}
-	return quantity.Value()
+	return quantity.MilliValue()
 }
 
 func quantityOf(name corev1.ResourceName, amount int64) resource.Quantity {
