@@ -11,6 +11,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
@@ -27,6 +29,8 @@ type hub struct {
 	// content is what the kubeconfig held when the client was made of it.
 	content []byte
 	client  binnaclev1alpha1.BinnacleV1alpha1Interface
+	// connections are those of the client.
+	connections http.RoundTripper
 }
 
 // outcome is what came of a report.
@@ -50,6 +54,8 @@ func (h *hub) post(ctx context.Context, report *v1alpha1.ClusterReport) (o outco
 			o.retryAfter = max(o.retryAfter, time.Duration(seconds)*time.Second)
 		}
 		if o.code == http.StatusUnauthorized {
+			// An open connection goes on showing the client certificate that it was opened with.
+			utilnet.CloseIdleConnectionsFor(h.connections)
 			h.client = nil
 		}
 		return o, err
@@ -84,11 +90,15 @@ func (h *hub) connect(content []byte) error {
 	}
 	config.UserAgent = h.userAgent
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
-	client, err := binnaclev1alpha1.NewForConfig(config)
+	connections, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return err
 	}
-	h.client, h.content = client, content
+	client, err := binnaclev1alpha1.NewForConfigAndClient(config, connections)
+	if err != nil {
+		return err
+	}
+	h.client, h.connections, h.content = client, connections.Transport, content
 	return nil
 }
 
@@ -97,6 +107,9 @@ type outcomeKey struct{}
 // answers notes the status and Retry-After of an answer, and takes the latter out: with it client-go would wait and send the same report
 // again, up to ten times and without a spread, while it is the pace of the reports that has to change.
 type answers struct{ next http.RoundTripper }
+
+// WrappedRoundTripper returns what is behind it, where the connections are.
+func (a answers) WrappedRoundTripper() http.RoundTripper { return a.next }
 
 // RoundTrip implements http.RoundTripper.
 func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -1,13 +1,16 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	"github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/scheme"
@@ -28,7 +32,7 @@ type fakeHub struct {
 	dir string
 	// answer writes an answer; without it the report is taken.
 	answer func(w http.ResponseWriter)
-	// token is the one that is known; any other is answered 401.
+	// token is the one that is known, or the name in a client certificate; any other is answered 401.
 	token string
 
 	requests []*http.Request
@@ -38,7 +42,10 @@ type fakeHub struct {
 func newFakeHub(t *testing.T) *fakeHub {
 	t.Helper()
 	f := &fakeHub{dir: t.TempDir(), token: "first"}
-	f.Server = httptest.NewTLSServer(f)
+	f.Server = httptest.NewUnstartedServer(f)
+	f.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	f.EnableHTTP2 = true
+	f.StartTLS()
 	t.Cleanup(f.Close)
 	return f
 }
@@ -46,7 +53,11 @@ func newFakeHub(t *testing.T) *fakeHub {
 // ServeHTTP implements http.Handler.
 func (f *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.requests = append(f.requests, r)
-	if r.Header.Get("Authorization") != "Bearer "+f.token {
+	shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if len(r.TLS.PeerCertificates) > 0 {
+		shown, _, _ = strings.Cut(r.TLS.PeerCertificates[0].Subject.CommonName, "@")
+	}
+	if shown != f.token {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 		return
 	}
@@ -72,11 +83,16 @@ func (f *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // kubeconfig writes how to reach the hub, with a token or the file of one, and returns the path.
 func (f *fakeHub) kubeconfig(t *testing.T, token, tokenFile string) string {
 	t.Helper()
+	return f.kubeconfigFor(t, &clientcmdapi.AuthInfo{Token: token, TokenFile: tokenFile})
+}
+
+func (f *fakeHub) kubeconfigFor(t *testing.T, identity *clientcmdapi.AuthInfo) string {
+	t.Helper()
 	path := filepath.Join(f.dir, "kubeconfig")
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.Certificate().Raw})
 	if err := clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"hub": {Server: f.URL, CertificateAuthorityData: ca}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"agent": {Token: token, TokenFile: tokenFile}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"agent": identity},
 		Contexts:       map[string]*clientcmdapi.Context{"hub": {Cluster: "hub", AuthInfo: "agent"}},
 		CurrentContext: "hub",
 	}, path); err != nil {
@@ -210,6 +226,34 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 		write(t, file, "second\n")
 		if got := []int{before, post(h), post(h)}; !cmp.Equal(got, []int{201, 401, 201}) {
 			t.Errorf("answers %v", got)
+		}
+	})
+	t.Run("in the files of a client certificate", func(t *testing.T) {
+		f.token = "first"
+		cert, key := filepath.Join(f.dir, "tls.crt"), filepath.Join(f.dir, "tls.key")
+		issue := func(name string) {
+			certPEM, keyPEM, err := certutil.GenerateSelfSignedCertKey(name, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, cert, string(certPEM[:bytes.Index(certPEM, []byte("-----END"))])+"-----END CERTIFICATE-----\n")
+			write(t, key, string(keyPEM))
+		}
+		issue("first")
+		h := &hub{kubeconfig: f.kubeconfigFor(t, &clientcmdapi.AuthInfo{ClientCertificate: cert, ClientKey: key}), namespace: "fleet", name: "c1"}
+		before := post(h)
+		f.token = "second"
+		issue("second")
+		if got := []int{before, post(h)}; !cmp.Equal(got, []int{201, 401}) {
+			t.Fatalf("answers %v", got)
+		}
+		// client-go reads the files for a new connection, once a second at most.
+		deadline := time.Now().Add(time.Minute)
+		for code := post(h); code != http.StatusCreated; code = post(h) {
+			if time.Now().After(deadline) {
+				t.Fatalf("still %d", code)
+			}
+			time.Sleep(50 * time.Millisecond)
 		}
 	})
 	t.Run("in the kubeconfig", func(t *testing.T) {

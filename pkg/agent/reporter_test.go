@@ -10,8 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
+	"k8s.io/klog/v2"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 )
@@ -25,7 +27,7 @@ func run(t *testing.T, limit time.Duration, r *reporter, post func(n int) (outco
 		posts = append(posts, time.Since(began).Seconds())
 		return post(len(posts))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(klog.NewContext(t.Context(), logr.Discard()), limit)
 	defer cancel()
 	r.run(ctx)
 	return posts
