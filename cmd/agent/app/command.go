@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	"k8s.io/component-base/metrics/legacyregistry"
 	_ "k8s.io/component-base/metrics/prometheus/restclient" // what the clients of both clusters do
@@ -72,6 +73,9 @@ the hub: to create clusterstatuses/report for this cluster.`,
 
 // run reports until ctx ends.
 func (o *Options) run(ctx context.Context) error {
+	if err := logsapi.ValidateAndApply(o.Logs, gates); err != nil {
+		return usageError{err}
+	}
 	klog.InfoS("Starting", "version", version.String(), "cluster", klog.KRef(o.ClusterNamespace, o.ClusterName))
 	c, err := o.config()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/featuregate"
 	logsapi "k8s.io/component-base/logs/api/v1"
@@ -23,6 +24,15 @@ const defaultHealthAddress = "127.0.0.1:8081"
 
 // The intervals that a report may ask for.
 const minInterval, maxInterval = time.Second, time.Hour
+
+// gates are those of the logging library, as it has them by default.
+var gates = logGates()
+
+func logGates() featuregate.FeatureGate {
+	all := featuregate.NewFeatureGate()
+	utilruntime.Must(logsapi.AddFeatureGates(all))
+	return all
+}
 
 // Options is what the command line says.
 type Options struct {
@@ -114,12 +124,7 @@ func (o *Options) Validate() error {
 	if err := validateAddress(o.HealthBindAddress); err != nil {
 		errs = append(errs, fmt.Errorf("--health-bind-address: %w", err))
 	}
-	gates := featuregate.NewFeatureGate()
-	if err := logsapi.AddFeatureGates(gates); err != nil {
-		errs = append(errs, err)
-	} else if err := logsapi.ValidateAndApply(o.Logs, gates); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, logsapi.Validate(o.Logs, gates, nil).ToAggregate())
 	return utilerrors.NewAggregate(errs)
 }
 
