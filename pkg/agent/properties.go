@@ -6,6 +6,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 )
 
@@ -22,6 +24,8 @@ type properties struct {
 	mu     sync.Mutex
 	values map[string]string
 	listed bool
+	// missing is how often in a row there was no kind to read.
+	missing int
 }
 
 func (p *properties) set(name, value string) {
@@ -36,11 +40,25 @@ func (p *properties) delete(name string) {
 	delete(p.values, name)
 }
 
-// replace makes these the properties that there are. A cluster without the About API has none.
+// replace makes these the properties that there are.
 func (p *properties) replace(values map[string]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.values, p.listed = values, true
+	p.values, p.listed, p.missing = values, true, 0
+}
+
+// absent takes the answer that there is nothing to read. A cluster without the About API has no properties, and one that does not let us read
+// them has none for us. But an API server that has just started may give such an answer by mistake, so what is known stays until it has
+// been said twice that the kind is not there.
+func (p *properties) absent(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listed && len(p.values) > 0 {
+		if p.missing++; p.missing < 2 || !apierrors.IsNotFound(err) {
+			return
+		}
+	}
+	p.values, p.listed, p.missing = map[string]string{}, true, 0
 }
 
 // isListed says whether the properties are known.

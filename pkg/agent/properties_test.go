@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 )
@@ -51,10 +53,38 @@ func TestProperties(t *testing.T) {
 	want(0, "a", "3", "c", strings.Repeat("é", maxPropertyValue))
 	must(s.Update(property("c", strings.Repeat("é", maxPropertyValue+1))))
 	want(1, "a", "3")
-	p.replace(map[string]string{})
-	want(0)
-	if !p.isListed() {
-		t.Error("a cluster without the About API is known to have no properties")
+}
+
+// TestNoProperties wants one answer that there is nothing to read to take away nothing that is known.
+func TestNoProperties(t *testing.T) {
+	gone, refused := apierrors.NewNotFound(schema.GroupResource{}, ""), apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	tests := []struct {
+		name    string
+		known   map[string]string
+		answers []error
+		listed  bool
+		left    int
+	}{
+		{"nothing asked yet", nil, nil, false, 0},
+		{"no About API", nil, []error{gone}, true, 0},
+		{"no right", nil, []error{refused}, true, 0},
+		{"gone, said once", map[string]string{"a": "1"}, []error{gone}, true, 1},
+		{"gone, said twice", map[string]string{"a": "1"}, []error{gone, gone}, true, 0},
+		{"not allowed any more", map[string]string{"a": "1"}, []error{refused, refused, refused}, true, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := &properties{}
+			if test.known != nil {
+				p.replace(test.known)
+			}
+			for _, answer := range test.answers {
+				p.absent(answer)
+			}
+			if got, _ := p.summarize(); len(got) != test.left || p.isListed() != test.listed {
+				t.Errorf("%d properties, known: %v; want %d, %v", len(got), p.isListed(), test.left, test.listed)
+			}
+		})
 	}
 }
 

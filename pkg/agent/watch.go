@@ -73,7 +73,7 @@ func watchers(config *rest.Config, i *inventory, p *properties) ([]watcher, erro
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return about.Watch(ctx, o)
 			},
-		}, property, propertyStore{p}), func(error) { p.replace(map[string]string{}) }},
+		}, property, propertyStore{p}), p.absent},
 	}, nil
 }
 

@@ -124,7 +124,12 @@ func hasProperties(want ...v1alpha1.ReportedProperty) func(v1alpha1.ClusterRepor
 func TestFacts(t *testing.T) {
 	fleet(t)
 	s := newStandIn(t, nil)
-	startAgent(t, s)
+	p := startAgent(t, s)
+	t.Cleanup(func() {
+		if strings.Contains(p.log.String(), "forbidden") {
+			t.Errorf("a right is missing:\n%s", p.log)
+		}
+	})
 	got := s.awaitReport(t, "the first report", func(v1alpha1.ClusterReportSpec) bool { return true })
 	version, err := admin().Discovery().ServerVersion()
 	if err != nil {
