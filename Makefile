@@ -22,9 +22,11 @@ build: ## Build bin/binnacle-apiserver and bin/binnacle-agent.
 	go build -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/binnacle-apiserver ./cmd/apiserver
 	go build -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/binnacle-agent ./cmd/agent
 
+IMAGE_ARGS = -release $(RELEASE) -commit $(COMMIT) -created $(COMMIT_TIME) -ldflags "$(LDFLAGS)" $(IMAGE_FLAGS)
 .PHONY: image
-image: ## Build container images for amd64 and arm64 into _output/image, without a container runtime. IMAGE_FLAGS="-arch amd64" builds one.
-	cd hack/image && GOWORK=off go run . -out ../../_output/image -release $(RELEASE) -commit $(COMMIT) -created $(COMMIT_TIME) -ldflags "$(LDFLAGS)" $(IMAGE_FLAGS)
+image: ## Build container images of the server and the agent for amd64 and arm64 into _output/image, without a container runtime. IMAGE_FLAGS="-arch amd64" builds one.
+	cd hack/image && GOWORK=off go run . -out ../../_output/image $(IMAGE_ARGS)
+	cd hack/image && GOWORK=off go run . -component agent -out ../../_output/image/agent $(IMAGE_ARGS)
 
 .PHONY: run
 run: build ## Run a standalone server with the sample fleet until Ctrl-C; its data is in _output/run. RUN_FLAGS="-port 8443" passes flags.

@@ -23,10 +23,17 @@ With ` + "`--standalone`" + `, the flags of the groups managed certificate, auth
 effect.
 `
 
+const agentFlagsIntro = `# Flags of binnacle-agent
+
+<!-- Made by go run ./hack/docs from the flags themselves. Do not edit. -->
+
+What a flag does is told in the agent's own words, those of ` + "`binnacle-agent --help`" + `. What the agent does is told in [the agent](../agent.md).
+`
+
 // flagReference returns the page of all flags, in the groups and the order in which --help has them.
-func flagReference(groups cliflag.NamedFlagSets) []byte {
+func flagReference(intro string, groups cliflag.NamedFlagSets) []byte {
 	var page bytes.Buffer
-	page.WriteString(flagsIntro)
+	page.WriteString(intro)
 	for _, group := range groups.Order {
 		fmt.Fprintf(&page, "\n## %s\n\n| flag | default | what it does |\n|---|---|---|\n", strings.ToUpper(group[:1])+group[1:])
 		groups.FlagSets[group].VisitAll(func(f *pflag.Flag) {

@@ -1,7 +1,7 @@
 // Copyright The Binnacle Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command docs writes the documentation that is made from the code: docs/reference/flags.md.
+// Command docs writes the documentation that is made from the code: docs/reference/flags.md and docs/reference/agent-flags.md.
 //
 //	go run ./hack/docs          writes it
 //	go run ./hack/docs -check   fails where it is not what would be written
@@ -16,6 +16,7 @@ import (
 
 	basecompatibility "k8s.io/component-base/compatibility"
 
+	agent "github.com/binnacle-dev/binnacle/cmd/agent/app"
 	"github.com/binnacle-dev/binnacle/cmd/apiserver/app"
 	"github.com/binnacle-dev/binnacle/test/framework"
 )
@@ -38,8 +39,19 @@ func run(check bool) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(root, "docs", "reference", "flags.md")
-	want := flagReference(options.Flags())
+	for name, want := range map[string][]byte{
+		"flags.md":       flagReference(flagsIntro, options.Flags()),
+		"agent-flags.md": flagReference(agentFlagsIntro, agent.NewOptions().Flags()),
+	} {
+		if err := page(filepath.Join(root, "docs", "reference", name), want, check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page writes a page, or says how it differs.
+func page(path string, want []byte, check bool) error {
 	if !check {
 		return os.WriteFile(path, want, 0o644)
 	}

@@ -22,12 +22,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-const (
-	// binaryName is the only file in the image.
-	binaryName = "binnacle-apiserver"
-	// user is nobody's: a number, so that runAsNonRoot can see that it is not root.
-	user = "65532:65532"
-)
+// user is nobody's: a number, so that runAsNonRoot can see that it is not root.
+const user = "65532:65532"
+
+// name is what the image is called, and the only file in it.
+func (b build) name() string { return "binnacle-" + b.component }
 
 // write writes the images of binaries by architecture.
 func (b build) write(binaries map[string]string) error {
@@ -37,11 +36,11 @@ func (b build) write(binaries map[string]string) error {
 		if err != nil {
 			return err
 		}
-		tag, err := name.NewTag(binaryName + ":" + b.release)
+		tag, err := name.NewTag(b.name() + ":" + b.release)
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(b.out, fmt.Sprintf("%s-%s-linux-%s.tar", binaryName, b.release, arch))
+		path := filepath.Join(b.out, fmt.Sprintf("%s-%s-linux-%s.tar", b.name(), b.release, arch))
 		if err := tarball.WriteToFile(path, tag, image); err != nil {
 			return err
 		}
@@ -88,12 +87,12 @@ func (b build) image(arch, binary string) (v1.Image, error) {
 	config.OS, config.Architecture, config.Created = "linux", arch, v1.Time{Time: b.created}
 	config.Config = v1.Config{
 		User:       user,
-		Entrypoint: []string{"/" + binaryName},
+		Entrypoint: []string{"/" + b.name()},
 		WorkingDir: "/",
 		// So that kubectl exec finds the binary by its name: there is no shell.
 		Env: []string{"PATH=/"},
 		Labels: map[string]string{
-			"org.opencontainers.image.title":    binaryName,
+			"org.opencontainers.image.title":    b.name(),
 			"org.opencontainers.image.version":  b.release,
 			"org.opencontainers.image.revision": b.commit,
 			"org.opencontainers.image.source":   "https://github.com/binnacle-dev/binnacle",
@@ -111,7 +110,7 @@ func (b build) layer(binary string) ([]byte, error) {
 	}
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	if err := w.WriteHeader(&tar.Header{Name: binaryName, Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(content)), ModTime: b.created}); err != nil {
+	if err := w.WriteHeader(&tar.Header{Name: b.name(), Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(content)), ModTime: b.created}); err != nil {
 		return nil, err
 	}
 	if _, err := w.Write(content); err != nil {

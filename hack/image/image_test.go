@@ -32,11 +32,35 @@ func testBuild(t *testing.T, out string) build {
 	if _, err := os.Stat(binary); err != nil {
 		t.Skipf("make build, then run this again: %v", err)
 	}
-	b := build{out: out, release: "v0.1.0", commit: "0123456789ab", created: time.Unix(1_780_000_000, 0).UTC()}
+	b := build{component: "apiserver", out: out, release: "v0.1.0", commit: "0123456789ab", created: time.Unix(1_780_000_000, 0).UTC()}
 	if err := b.write(map[string]string{runtime.GOARCH: binary}); err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// TestAgentImage wants the agent's image to be the agent's.
+func TestAgentImage(t *testing.T) {
+	out := t.TempDir()
+	b := build{component: "agent", out: out, release: "v0.1.0"}
+	content := filepath.Join(out, "content")
+	if err := os.WriteFile(content, []byte("binary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.write(map[string]string{"amd64": content}); err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(filepath.Join(out, "binnacle-agent-v0.1.0-linux-amd64.tar"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entry := config.Config.Entrypoint; len(entry) != 1 || entry[0] != "/binnacle-agent" {
+		t.Errorf("it starts %v", entry)
+	}
 }
 
 // TestImage reads an image back and runs what is in it.

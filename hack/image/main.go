@@ -1,11 +1,11 @@
 // Copyright The Binnacle Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command image builds the server's container image, without a container runtime: the static binary and nothing else.
+// Command image builds the container image of the server or the agent, without a container runtime: the static binary and nothing else.
 //
-//	go run . -out DIR -release VERSION -commit COMMIT -created SECONDS -ldflags FLAGS
+//	go run . -component apiserver -out DIR -release VERSION -commit COMMIT -created SECONDS -ldflags FLAGS
 //
-// It writes for each architecture DIR/binnacle-apiserver-VERSION-linux-ARCH.tar, which docker load and ctr images import read, and
+// It writes for each architecture DIR/binnacle-COMPONENT-VERSION-linux-ARCH.tar, which docker load and ctr images import read, and
 // DIR/oci, one image for all of them, which crane push and skopeo copy read. The same sources and the same Go give the same bytes.
 package main
 
@@ -21,6 +21,7 @@ import (
 
 // build is what to build an image of.
 type build struct {
+	component                string
 	source, out              string
 	release, commit, ldflags string
 	created                  time.Time
@@ -30,6 +31,7 @@ func main() {
 	var b build
 	var seconds int64
 	var architectures string
+	flag.StringVar(&b.component, "component", "apiserver", "what of cmd to build: apiserver or agent")
 	flag.StringVar(&b.source, "source", "../..", "the checkout")
 	flag.StringVar(&b.out, "out", "", "where images are written")
 	flag.StringVar(&b.release, "release", "", "version of the image")
@@ -54,7 +56,7 @@ func (b build) run(architectures []string) error {
 	}
 	binaries := map[string]string{}
 	for _, arch := range architectures {
-		binaries[arch] = filepath.Join(b.out, "bin", "linux-"+arch, "binnacle-apiserver")
+		binaries[arch] = filepath.Join(b.out, "bin", "linux-"+arch, b.name())
 		if err := b.compile(arch, binaries[arch]); err != nil {
 			return err
 		}
@@ -68,7 +70,7 @@ func (b build) compile(arch, binary string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", b.ldflags, "-o", binary, "./cmd/apiserver")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", b.ldflags, "-o", binary, "./cmd/"+b.component)
 	cmd.Dir = b.source
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

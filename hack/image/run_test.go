@@ -40,7 +40,7 @@ func TestServesInTheImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := freePort(t)
-	cmd := exec.Command("/"+binaryName, "--standalone", "--data-dir=/data", "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port))
+	cmd := exec.Command("/binnacle-apiserver", "--standalone", "--data-dir=/data", "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port))
 	cmd.Env, cmd.Dir, cmd.Stderr = []string{}, "/", t.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 	if err := cmd.Start(); err != nil {

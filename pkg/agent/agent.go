@@ -82,10 +82,12 @@ type member struct {
 	path, userAgent string
 	content         []byte
 	config          *rest.Config
+	// look is how often the file is read again.
+	look time.Duration
 }
 
 func loadMember(path, userAgent string) (*member, error) {
-	m := &member{path: path, userAgent: userAgent}
+	m := &member{path: path, userAgent: userAgent, look: lookAgain}
 	var err error
 	if path == "" {
 		m.config, err = rest.InClusterConfig()
@@ -134,7 +136,7 @@ func (m *member) run(ctx context.Context, f facts) error {
 
 // changed waits until the kubeconfig holds something else that can be used. It is nil when ctx ends.
 func (m *member) changed(ctx context.Context) *member {
-	for sleep(ctx, lookAgain) {
+	for sleep(ctx, m.look) {
 		if m.path == "" {
 			continue
 		}
@@ -143,6 +145,7 @@ func (m *member) changed(ctx context.Context) *member {
 		}
 		next, err := loadMember(m.path, m.userAgent)
 		if err == nil {
+			next.look = m.look
 			return next
 		}
 		klog.FromContext(ctx).Error(err, "The kubeconfig of the cluster cannot be read again; going on with what it held before")

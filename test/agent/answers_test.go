@@ -20,43 +20,46 @@ func anyReport(v1alpha1.ClusterReportSpec) bool { return true }
 // TestRefused has the hub refuse the first reports, and wants the agent to take its time, the more the longer that goes on, and to go on as
 // before when the hub takes one again.
 func TestRefused(t *testing.T) {
-	const refused = 4
+	const refused = 3
 	tests := map[string]struct {
 		code       int
 		retryAfter string
 		// least is what lies between the refused requests at least, in seconds.
 		least []float64
 	}{
-		"too many requests":    {429, "2", []float64{2, 2, 2, 4}},
-		"not ready":            {503, "1", []float64{1, 1, 2, 4}},
-		"broken":               {500, "", []float64{0.5, 1, 2, 4}},
-		"another profile":      {409, "", []float64{0.5, 1, 2, 4}},
-		"no profile":           {404, "", []float64{0.5, 1, 2, 4}},
-		"no right":             {403, "", []float64{0.5, 1, 2, 4}},
-		"unknown":              {401, "", []float64{0.5, 1, 2, 4}},
-		"connection cut":       {0, "", []float64{0.5, 1, 2, 4}},
-		"an answer of nothing": {200, "", []float64{0.5, 1, 2, 4}},
+		"too many requests":    {429, "2", []float64{2, 2, 2}},
+		"not ready":            {503, "1", []float64{1, 1, 2}},
+		"broken":               {500, "", []float64{0.5, 1, 2}},
+		"another profile":      {409, "", []float64{0.5, 1, 2}},
+		"no profile":           {404, "", []float64{0.5, 1, 2}},
+		"no right":             {403, "", []float64{0.5, 1, 2}},
+		"unknown":              {401, "", []float64{0.5, 1, 2}},
+		"connection cut":       {0, "", []float64{0.5, 1, 2}},
+		"an answer of nothing": {200, "", []float64{0.5, 1, 2}},
+	}
+	hubs := map[string]*standIn{}
+	for name, test := range tests {
+		hubs[name] = newStandIn(t, func(n int, w http.ResponseWriter) bool {
+			if n > refused {
+				return false
+			}
+			if test.code == 0 {
+				panic(http.ErrAbortHandler)
+			}
+			if test.retryAfter != "" {
+				w.Header().Set("Retry-After", test.retryAfter)
+			}
+			w.WriteHeader(test.code)
+			_, _ = io.WriteString(w, "no")
+			return true
+		})
+		startAgent(t, hubs[name]) // all at once: they mostly wait
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStandIn(t, func(n int, w http.ResponseWriter) bool {
-				if n > refused {
-					return false
-				}
-				if test.code == 0 {
-					panic(http.ErrAbortHandler)
-				}
-				if test.retryAfter != "" {
-					w.Header().Set("Retry-After", test.retryAfter)
-				}
-				w.WriteHeader(test.code)
-				_, _ = io.WriteString(w, "no")
-				return true
-			})
-			startAgent(t, s)
-			s.awaitReport(t, "a report that is taken", anyReport)
-			s.awaitReport(t, "the next one", anyReport)
+			s := hubs[name]
+			awaitRequests(t, s, refused+1)
+			s.awaitReport(t, "a report after the one that is taken first", anyReport)
 			at := s.requests()
 			for i, least := range test.least {
 				if gap := at[i+1].Sub(at[i]).Seconds(); gap < least*0.95 {
@@ -188,15 +191,7 @@ func TestProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := fmt.Sprint("127.0.0.1:", port)
-	get := func(path string) (int, string) {
-		response, err := http.Get("http://" + address + path)
-		if err != nil {
-			return 0, err.Error()
-		}
-		defer response.Body.Close()
-		body, _ := io.ReadAll(response.Body)
-		return response.StatusCode, string(body)
-	}
+	get := func(path string) (int, string) { return get(address, path) }
 	is := func(path string, code int) func() bool {
 		return func() bool { got, _ := get(path); return got == code }
 	}
@@ -225,4 +220,15 @@ func TestProbes(t *testing.T) {
 	s.change(func() { s.answer = nil })
 	within(t, "to be ready again", is("/readyz", 200), last("/readyz"))
 	wantEnd(t, p)
+}
+
+// get asks without TLS.
+func get(address, path string) (int, string) {
+	response, err := http.Get("http://" + address + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(body)
 }

@@ -79,9 +79,9 @@ var otherCommands = []string{"kubectl", "openssl", "curl", "go", "make", "git", 
 var otherFlags = []string{"bump-revision", "mark-compacted", "name", "initial-cluster", "quota-backend-bytes", "unsafe-no-fsync", "enable-aggregator-routing",
 	"proxy-client-cert-file", "proxy-client-key-file"}
 
-// TestFlags wants every flag in code to be one of the server's, unless the code is a command of others.
+// TestFlags wants every flag in code to be one of the server's or the agent's, unless the code is a command of others.
 func TestFlags(t *testing.T) {
-	help := serverHelp(t) + serverHelp(t, "check-hub") + serverHelp(t, "snapshot") + serverHelp(t, "restore")
+	help := serverHelp(t) + serverHelp(t, "check-hub") + serverHelp(t, "snapshot") + serverHelp(t, "restore") + helpOf(t, "binnacle-agent")
 	known := map[string]bool{"help": true}
 	for _, name := range otherFlags {
 		known[name] = true
@@ -100,7 +100,7 @@ func TestFlags(t *testing.T) {
 			}
 			for _, m := range flagName.FindAllStringSubmatch(code, -1) {
 				if !known[m[2]] {
-					t.Errorf("%s: binnacle-apiserver has no flag --%s: %s", p.path, m[2], code)
+					t.Errorf("%s: neither binnacle-apiserver nor binnacle-agent has a flag --%s: %s", p.path, m[2], code)
 				}
 			}
 		}
@@ -150,11 +150,16 @@ func TestGates(t *testing.T) {
 
 func serverHelp(t *testing.T, subcommand ...string) string {
 	t.Helper()
+	return helpOf(t, "binnacle-apiserver", subcommand...)
+}
+
+func helpOf(t *testing.T, binary string, subcommand ...string) string {
+	t.Helper()
 	root, err := framework.ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "binnacle-apiserver"), append(subcommand, "--help")...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin", binary), append(subcommand, "--help")...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("make build, then run this again: %v\n%s", err, out)
 	}
