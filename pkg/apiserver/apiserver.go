@@ -21,7 +21,6 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/features"
 	binnaclerest "github.com/binnacle-dev/binnacle/pkg/registry/binnacle/rest"
 	multiclusterrest "github.com/binnacle-dev/binnacle/pkg/registry/multicluster/rest"
-	"github.com/binnacle-dev/binnacle/pkg/report"
 	"github.com/binnacle-dev/binnacle/pkg/version"
 )
 
@@ -76,9 +75,7 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 		if likeCustomResources {
 			handler = filters.WithApplyBodyCheck(handler, Codecs, schemas, config.MaxRequestBodyBytes, isOurs)
 		}
-		handler = filters.WithSubresourceBodyLimit(handler, Codecs, binnacle.Resource("clusterstatuses"), "report", maxReportBytes,
-			func() { report.Refused(report.ReasonTooLarge) })
-		handler = filters.WithFailedReviews(build(filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), config), Codecs)
+		handler = filters.WithFailedReviews(reportsApart(build, config, filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs)), Codecs)
 		drain := filters.Drain{
 			Shutdown: config.ShutdownInitiatedNotify(), Delay: config.ShutdownDelayDuration,
 			Resolver: config.RequestInfoResolver, LongRunning: config.LongRunningFunc,

@@ -34,6 +34,7 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/clusterstatus/viewlog"
 	"github.com/binnacle-dev/binnacle/pkg/embeddedetcd"
 	"github.com/binnacle-dev/binnacle/pkg/report"
+	"github.com/binnacle-dev/binnacle/pkg/report/pages"
 )
 
 const prefix = "/registry/binnacle/"
@@ -192,7 +193,12 @@ func (r *replica) report(uid types.UID, version string) {
 	if _, err := r.engine.Barrier(r.Context()); err != nil {
 		r.Fatal(err)
 	}
-	if _, err := r.table.Accept(uid, &v1alpha1.ClusterReportSpec{KubernetesVersion: version}, false); err != nil {
+	said := &v1alpha1.ClusterReportSpec{KubernetesVersion: version}
+	digest, err := pages.Digest(said)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if _, err := r.table.Accept(uid, said, digest, false); err != nil {
 		r.Fatal(err)
 	}
 }

@@ -48,6 +48,8 @@ type Table struct {
 // cluster is what a replica remembers of a cluster that reports to it.
 type cluster struct {
 	accepted time.Time
+	// digest is that of the last report that was accepted.
+	digest pages.ReportDigest
 	// arrival is nil once it is published.
 	arrival *pages.Arrival
 }
@@ -70,13 +72,18 @@ type Answer struct {
 	Skew *int64
 }
 
-// Accept takes a valid report, which must not change afterwards. A dry run is answered likewise and forgotten. The errors are answers:
+// Knows says whether the last report of the cluster was accepted with the same facts: then they need no second validation, which is the
+// case for nearly every report.
+func (t *Table) Knows(uid types.UID, digest pages.ReportDigest) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.clusters[uid]
+	return c != nil && c.digest == digest
+}
+
+// Accept takes a valid report with its digest; it must not change afterwards. A dry run is answered likewise and forgotten. The errors are answers:
 // 429 where the cluster reports too often, or all clusters do.
-func (t *Table) Accept(uid types.UID, report *v1alpha1.ClusterReportSpec, dryRun bool) (Answer, error) {
-	digest, err := pages.Digest(report)
-	if err != nil {
-		return Answer{}, apierrors.NewInternalError(err)
-	}
+func (t *Table) Accept(uid types.UID, report *v1alpha1.ClusterReportSpec, digest pages.ReportDigest, dryRun bool) (Answer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now, wall := t.clock.Now(), t.clock.wall.Now()
@@ -104,7 +111,7 @@ func (t *Table) Accept(uid types.UID, report *v1alpha1.ClusterReportSpec, dryRun
 		known = &cluster{}
 		t.clusters[uid] = known
 	}
-	known.accepted, known.arrival = wall, &arrival
+	known.accepted, known.digest, known.arrival = wall, digest, &arrival
 	accepted.Inc()
 	return answer, nil
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
+	"github.com/binnacle-dev/binnacle/pkg/report/pages"
 )
 
 var began = time.Unix(1_800_000_000, 0)
@@ -24,6 +25,14 @@ func newTable(perSecond int) (*Table, *clocktesting.FakeClock) {
 
 func spec(version string) *v1alpha1.ClusterReportSpec {
 	return &v1alpha1.ClusterReportSpec{KubernetesVersion: version}
+}
+
+func (t *Table) accept(uid types.UID, report *v1alpha1.ClusterReportSpec, dryRun bool) (Answer, error) {
+	digest, err := pages.Digest(report)
+	if err != nil {
+		return Answer{}, err
+	}
+	return t.Accept(uid, report, digest, dryRun)
 }
 
 func retryAfter(t *testing.T, err error) int32 {
@@ -41,7 +50,7 @@ func retryAfter(t *testing.T, err error) int32 {
 // TestOncePerSecond refuses a cluster that reports too often, and no other.
 func TestOncePerSecond(t *testing.T) {
 	table, wall := newTable(1000)
-	accept := func(uid types.UID) error { _, err := table.Accept(uid, spec("v1"), false); return err }
+	accept := func(uid types.UID) error { _, err := table.accept(uid, spec("v1"), false); return err }
 	if err := accept("a"); err != nil {
 		t.Fatal(err)
 	}
@@ -61,17 +70,17 @@ func TestOncePerSecond(t *testing.T) {
 // TestDryRun leaves nothing behind, and says what a report would be told.
 func TestDryRun(t *testing.T) {
 	table, _ := newTable(1000)
-	answer, err := table.Accept("a", spec("v1"), true)
+	answer, err := table.accept("a", spec("v1"), true)
 	if err != nil || answer.Next < 9 || answer.Next > 11 || answer.Received != began.UnixMilli() {
 		t.Errorf("%+v, %v", answer, err)
 	}
 	if arrivals := table.Take(); len(arrivals) != 0 {
 		t.Errorf("%d arrivals", len(arrivals))
 	}
-	if _, err := table.Accept("a", spec("v1"), false); err != nil {
+	if _, err := table.accept("a", spec("v1"), false); err != nil {
 		t.Errorf("the report after the dry run: %v", err)
 	}
-	if _, err := table.Accept("a", spec("v1"), true); !apierrors.IsTooManyRequests(err) {
+	if _, err := table.accept("a", spec("v1"), true); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("a dry run right after a report: %v", err)
 	}
 }
@@ -84,7 +93,7 @@ func TestOverload(t *testing.T) {
 		if i%100 == 0 {
 			wall.Step(time.Second)
 		}
-		if _, err := table.Accept(types.UID(fmt.Sprint(i)), spec("v1"), false); err != nil {
+		if _, err := table.accept(types.UID(fmt.Sprint(i)), spec("v1"), false); err != nil {
 			refusals++
 		}
 	}
@@ -92,19 +101,19 @@ func TestOverload(t *testing.T) {
 		t.Errorf("%d of 100 reports a second were refused", refusals)
 	}
 	wall.Step(time.Second)
-	answer, err := table.Accept("0", spec("v1"), false)
+	answer, err := table.accept("0", spec("v1"), false)
 	if err != nil || answer.Next < 22 || answer.Next > 28 {
 		t.Errorf("2000 clusters and 100 reports a second: %+v, %v, want to report again after about 25 s", answer, err)
 	}
 	// Those that wish for less often are let be.
 	slow := spec("v1")
 	slow.IntervalSeconds = ptr.To[int32](600)
-	if answer, err = table.Accept("1", slow, false); err != nil || answer.Next < 540 || answer.Next > 660 {
+	if answer, err = table.accept("1", slow, false); err != nil || answer.Next < 540 || answer.Next > 660 {
 		t.Errorf("%+v, %v", answer, err)
 	}
 	var last error
 	for i := range 200 {
-		if _, err := table.Accept(types.UID(fmt.Sprint(100+i)), spec("v1"), false); err != nil {
+		if _, err := table.accept(types.UID(fmt.Sprint(100+i)), spec("v1"), false); err != nil {
 			last = err
 		}
 	}
@@ -120,7 +129,7 @@ func TestJitter(t *testing.T) {
 	for i := range 1000 {
 		wish := spec("v1")
 		wish.IntervalSeconds = ptr.To[int32](60)
-		answer, err := table.Accept(types.UID(fmt.Sprint(i)), wish, false)
+		answer, err := table.accept(types.UID(fmt.Sprint(i)), wish, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +163,7 @@ func TestSkew(t *testing.T) {
 	} {
 		report := spec("v1")
 		report.Time = test.time
-		answer, err := table.Accept(types.UID(name), report, false)
+		answer, err := table.accept(types.UID(name), report, false)
 		if err != nil || answer.Received != began.UnixMilli() || !ptr.Equal(answer.Skew, test.skew) {
 			t.Errorf("%s: received %d, skew %d, %v", name, answer.Received, ptr.Deref(answer.Skew, -1), err)
 		}
@@ -164,10 +173,10 @@ func TestSkew(t *testing.T) {
 // TestNewerThanPublished keeps a report that came while an older one was written.
 func TestNewerThanPublished(t *testing.T) {
 	table, wall := newTable(100)
-	_, _ = table.Accept("a", spec("v1"), false)
+	_, _ = table.accept("a", spec("v1"), false)
 	taken := table.Take()
 	wall.Step(2 * time.Second)
-	_, _ = table.Accept("a", spec("v2"), false)
+	_, _ = table.accept("a", spec("v2"), false)
 	if age := table.Oldest(); age != 0 {
 		t.Errorf("the oldest is %s old", age)
 	}

@@ -13,12 +13,11 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// WithSubresourceBodyLimit answers 413 to a POST with a larger body to a subresource of a resource. The limit of the library is one for
-// all requests.
-func WithSubresourceBodyLimit(handler http.Handler, serializer runtime.NegotiatedSerializer, resource schema.GroupResource, subresource string, limit int64, refused func()) http.Handler {
+// WithBodyLimit answers 413 to a POST with a larger body to a subresource. The limit of the library is one for all requests.
+func (s Subresource) WithBodyLimit(handler http.Handler, serializer runtime.NegotiatedSerializer, limit int64, refused func()) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info, ok := request.RequestInfoFrom(req.Context())
-		if !ok || info.Verb != "create" || info.APIGroup != resource.Group || info.Resource != resource.Resource || info.Subresource != subresource {
+		if !ok || !s.Created(info) {
 			handler.ServeHTTP(w, req)
 			return
 		}
@@ -36,7 +35,7 @@ func WithSubresourceBodyLimit(handler http.Handler, serializer runtime.Negotiate
 		}
 		if tooLarge {
 			refused()
-			err := apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d bytes for %s of %s", limit, subresource, resource.Resource))
+			err := apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d bytes for %s of %s", limit, s.Name, s.Resource))
 			responsewriters.ErrorNegotiated(err, serializer, gv, w, req)
 			return
 		}

@@ -22,11 +22,14 @@ type Arrival struct {
 	Skew int64
 	// Report is what the cluster said, and Digest the Digest of it.
 	Report *v1alpha1.ClusterReportSpec
-	Digest [sha256.Size]byte
+	Digest ReportDigest
 }
 
+// ReportDigest is the Digest of a report.
+type ReportDigest [sha256.Size]byte
+
 // Digest of a report, less what each report changes: two reports with the same facts have the same one.
-func Digest(report *v1alpha1.ClusterReportSpec) ([sha256.Size]byte, error) {
+func Digest(report *v1alpha1.ClusterReportSpec) (ReportDigest, error) {
 	facts := factsOf(report)
 	data, err := facts.Marshal()
 	return sha256.Sum256(data), err

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -35,7 +34,7 @@ type Entry struct {
 	Facts *pagesv1.Facts
 
 	sequence int64
-	digest   [sha256.Size]byte
+	digest   ReportDigest
 }
 
 // Change is a write of etcd to a page, with the key below the prefix of the pages.

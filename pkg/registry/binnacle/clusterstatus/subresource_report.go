@@ -71,15 +71,9 @@ func (r *ReportREST) Create(ctx context.Context, name string, obj runtime.Object
 		report.Refused(report.ReasonUnavailable)
 		return nil, err
 	}
-	if err := r.check(ctx, name, received); err != nil {
+	if err := checkMetadata(ctx, name, received); err != nil {
 		report.Refused(report.ReasonInvalid)
 		return nil, err
-	}
-	if createValidation != nil {
-		if err := createValidation(ctx, received); err != nil {
-			report.Refused(report.ReasonDenied)
-			return nil, err
-		}
 	}
 	uid, err := r.profile(ctx, name)
 	if apierrors.IsNotFound(err) {
@@ -98,7 +92,23 @@ func (r *ReportREST) Create(ctx context.Context, name string, obj runtime.Object
 	if err := v1alpha1.Convert_binnacle_ClusterReportSpec_To_v1alpha1_ClusterReportSpec(&received.Spec, spec, nil); err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	answer, err := r.table.Accept(uid, spec, dryrun.IsDryRun(options.DryRun))
+	digest, err := pages.Digest(spec)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if !r.table.Knows(uid, digest) {
+		if errs := r.validate(ctx, received); len(errs) > 0 {
+			report.Refused(report.ReasonInvalid)
+			return nil, apierrors.NewInvalid(binnacle.Kind("ClusterReport"), name, errs)
+		}
+	}
+	if createValidation != nil {
+		if err := createValidation(ctx, received); err != nil {
+			report.Refused(report.ReasonDenied)
+			return nil, err
+		}
+	}
+	answer, err := r.table.Accept(uid, spec, digest, dryrun.IsDryRun(options.DryRun))
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +119,8 @@ func (r *ReportREST) Create(ctx context.Context, name string, obj runtime.Object
 	}, nil
 }
 
-// check refuses a report that is wrong whatever cluster it is for.
-func (r *ReportREST) check(ctx context.Context, name string, received *binnacle.ClusterReport) error {
+// checkMetadata refuses a report that says that it is for another cluster than the one it was sent to.
+func checkMetadata(ctx context.Context, name string, received *binnacle.ClusterReport) error {
 	namespace := request.NamespaceValue(ctx)
 	meta := &received.Metadata
 	if meta.Name != "" && meta.Name != name {
@@ -122,12 +132,13 @@ func (r *ReportREST) check(ctx context.Context, name string, received *binnacle.
 	}
 	meta.Name, meta.Namespace = name, namespace
 	received.Status = binnacle.ClusterReportStatus{}
-	errs := validation.ValidateClusterReport(received)
-	errs = append(errs, r.ValidateDeclaratively(ctx, received, nil, field.ErrorList{}, operation.Create, rest.DeclarativeValidationConfig{})...)
-	if len(errs) > 0 {
-		return apierrors.NewInvalid(binnacle.Kind("ClusterReport"), name, errs)
-	}
 	return nil
+}
+
+// validate says everything that is wrong with a report.
+func (r *ReportREST) validate(ctx context.Context, received *binnacle.ClusterReport) field.ErrorList {
+	return append(validation.ValidateClusterReport(received),
+		r.ValidateDeclaratively(ctx, received, nil, field.ErrorList{}, operation.Create, rest.DeclarativeValidationConfig{})...)
 }
 
 // profile returns the uid of the ClusterProfile of a name.
