@@ -83,11 +83,6 @@ func (r *ReportREST) Create(ctx context.Context, name string, obj runtime.Object
 		report.Refused(report.ReasonUnavailable)
 		return nil, err
 	}
-	if want := received.Spec.ClusterProfileUID; want != nil && *want != uid {
-		report.Refused(report.ReasonOtherUID)
-		return nil, apierrors.NewConflict(binnacle.Resource("clusterstatuses"), name,
-			fmt.Errorf("the report is for the ClusterProfile with uid %s, and the one of this name has uid %s", *want, uid))
-	}
 	spec := &v1alpha1.ClusterReportSpec{}
 	if err := v1alpha1.Convert_binnacle_ClusterReportSpec_To_v1alpha1_ClusterReportSpec(&received.Spec, spec, nil); err != nil {
 		return nil, apierrors.NewInternalError(err)
@@ -107,6 +102,11 @@ func (r *ReportREST) Create(ctx context.Context, name string, obj runtime.Object
 			report.Refused(report.ReasonDenied)
 			return nil, err
 		}
+	}
+	if want := received.Spec.ClusterProfileUID; want != nil && *want != uid {
+		report.Refused(report.ReasonOtherUID)
+		return nil, apierrors.NewConflict(binnacle.Resource("clusterstatuses"), name,
+			fmt.Errorf("the report is for the ClusterProfile with uid %s, and the one of this name has uid %s", *want, uid))
 	}
 	answer, err := r.table.Accept(uid, spec, digest, dryrun.IsDryRun(options.DryRun))
 	if err != nil {
