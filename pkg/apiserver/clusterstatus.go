@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"net/http"
+	"path"
 	"time"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -23,6 +24,8 @@ import (
 type ClusterStatusConfig struct {
 	// Etcd is where the storage is.
 	Etcd storagebackend.TransportConfig
+	// Prefix is under which all our keys lie in it.
+	Prefix string
 	// Parameters are what the view is derived by.
 	Parameters pagesv1.Parameters
 	// Reports are how many reports this replica takes.
@@ -53,7 +56,7 @@ func newClusterStatus(c ClusterStatusConfig, server *genericapiserver.GenericAPI
 	viewClock := report.NewClock(wall)
 	engine, err := clusterstatus.New(clusterstatus.Config{
 		Client: client, Storage: generic.RESTOptionsGetter, Parameters: c.Parameters, Clock: viewClock, Log: viewlog.New(c.History),
-	}, EtcdPrefix+"/")
+	}, path.Join("/", c.Prefix)+"/")
 	if err != nil {
 		return nil, err
 	}

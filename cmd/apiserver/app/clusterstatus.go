@@ -86,7 +86,7 @@ func (o *clusterStatusOptions) validate() []error {
 func (o *Options) clusterStatusConfig() apiserver.ClusterStatusConfig {
 	own := o.ClusterStatus
 	return apiserver.ClusterStatusConfig{
-		Etcd: o.Recommended.Etcd.StorageConfig.Transport,
+		Etcd: o.Recommended.Etcd.StorageConfig.Transport, Prefix: o.Recommended.Etcd.StorageConfig.Prefix,
 		Parameters: pagesv1.Parameters{
 			GraceSeconds: int64(own.GracePeriod.Seconds()), GraceIntervals: int64(own.GraceIntervals),
 			GrainSeconds: int64(own.LastReportGrain.Seconds()), SuspectPercent: int64(own.MassSilencePercent),
