@@ -117,7 +117,7 @@ func aggregatedDiscovery(c caller) resources {
 	all := c.must(request{method: "GET", path: "/apis", accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"})
 	for _, item := range all.field("items").([]any) {
 		group := item.(map[string]any)
-		if group["metadata"].(map[string]any)["name"] != ours {
+		if group["metadata"].(map[string]any)["name"] != c.group {
 			continue
 		}
 		for _, v := range group["versions"].([]any) {

@@ -214,7 +214,7 @@ func wantEnd(t *testing.T, replica *framework.Server, certificate string, in tim
 // metric reads one sample of a replica's metrics; 0 if there is none.
 func metric(t *testing.T, replica *framework.Server, sample string) int {
 	t.Helper()
-	body := newCaller(t, replica.ConfigFor("admin", framework.AdminGroup), ours, "", "").must(request{method: http.MethodGet, path: "/metrics", accept: "text/plain"}).raw
+	body := newCaller(t, adminOf(t, replica), ours, "", "").must(request{method: http.MethodGet, path: "/metrics", accept: "text/plain"}).raw
 	found := regexp.MustCompile(`(?m)^` + sample + ` (\S+)$`).FindSubmatch(body)
 	if found == nil {
 		return 0
