@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
-	ourscheme "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/scheme"
 )
 
 // listOf joins n members of a list or an object.
@@ -188,10 +187,9 @@ func testLargeReports(t *testing.T, f fleet) {
 // testReportEncodings sends the same report in each form that there is.
 func testReportEncodings(t *testing.T, f fleet) {
 	report := &v1alpha1.ClusterReport{Spec: v1alpha1.ClusterReportSpec{KubernetesVersion: "v1.37.2", Properties: []v1alpha1.ReportedProperty{{Name: "p", Value: "ü"}}}}
-	s := subject{kind: v1alpha1.SchemeGroupVersion.WithKind("ClusterReport"), codecs: ourscheme.Codecs}
 	for name, mediaType := range map[string]string{"json": jsonType, "yaml": yamlType, "protobuf": runtime.ContentTypeProtobuf} {
 		f.add(name)
-		f.statuses.must(request{method: http.MethodPost, path: "clusterstatuses/" + name + "/report", contentType: mediaType, body: s.encode(t, report, mediaType)})
+		f.statuses.must(request{method: http.MethodPost, path: "clusterstatuses/" + name + "/report", contentType: mediaType, body: reportSubject.encode(t, report, mediaType)})
 		for _, answer := range []string{jsonType, yamlType, runtime.ContentTypeProtobuf} {
 			if a := f.statuses.must(request{method: http.MethodGet, path: "clusterstatuses/" + name + "/report", accept: answer}); !strings.Contains(string(a.raw), "v1.37.2") || a.header.Get("Content-Type") != answer {
 				t.Errorf("%s read as %s: %s %q", name, answer, a.header.Get("Content-Type"), a.raw)

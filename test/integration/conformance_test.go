@@ -217,6 +217,9 @@ func TestConformance(t *testing.T) {
 			}
 		}
 	}
+	status := hubFleet(t).fillStatus(t)
+	all[statusSubject.String()] = status
+	checkStatus(t, status, want)
 	checkAllVerbs(t, all)
 	checkPublishedTable(t, all)
 }
@@ -224,8 +227,9 @@ func TestConformance(t *testing.T) {
 // checkAllVerbs wants a row for each verb that discovery names.
 func checkAllVerbs(t *testing.T, all map[string]table) {
 	t.Helper()
-	for _, version := range []string{"v1alpha1", "v1alpha2"} {
-		c := newCaller(t, hub.AdminConfig(), ours, "default", version)
+	for _, gv := range [][2]string{{ours, "v1alpha1"}, {ours, "v1alpha2"}, {ownGroup, "v1alpha1"}} {
+		version := gv[1]
+		c := newCaller(t, hub.AdminConfig(), gv[0], "default", version)
 		for _, entry := range c.must(get("/apis/GROUP/VERSION")).field("resources").([]any) {
 			resource := entry.(map[string]any)
 			name, sub, nested := strings.Cut(resource["name"].(string), "/")
@@ -288,8 +292,11 @@ func render(all map[string]table) string {
 			fmt.Fprintf(&b, " %s |", column)
 		}
 		b.WriteString("\n|" + strings.Repeat("---|", len(section.columns)+2) + "\n")
-		for _, kind := range []string{"clusterprofiles", "placementdecisions"} {
+		for _, kind := range []string{"clusterprofiles", "placementdecisions", "clusterstatuses"} {
 			one, two := all["v1alpha1 "+kind], all["v1alpha2 "+kind]
+			if two == nil { // The kind has one version.
+				two = one
+			}
 			for _, verb := range slices.Sorted(maps.Keys(one)) {
 				line := func(t table) string {
 					var cells []string

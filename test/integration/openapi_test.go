@@ -14,6 +14,9 @@ import (
 	"github.com/binnacle-dev/binnacle/test/framework"
 )
 
+// ourVersions are the groups and versions that have a document of ours.
+var ourVersions = []string{"multicluster.x-k8s.io/v1alpha1", "multicluster.x-k8s.io/v1alpha2", "binnacle.dev/v1alpha1"}
+
 // document reads an OpenAPI document of a hub or a server.
 func document(t *testing.T, c caller, path string) ([]byte, map[string]any) {
 	t.Helper()
@@ -43,7 +46,7 @@ func TestOpenAPIOfTheHub(t *testing.T) {
 	var after map[string]any
 	eventually(t, "our paths in the document of the hub", func() bool {
 		raw, after = document(t, c, "/openapi/v2")
-		return bytes.Contains(raw, []byte("/apis/multicluster.x-k8s.io/v1alpha1/")) && bytes.Contains(raw, []byte("/apis/multicluster.x-k8s.io/v1alpha2/"))
+		return bytes.Contains(raw, []byte("/apis/multicluster.x-k8s.io/v1alpha1/")) && bytes.Contains(raw, []byte("/apis/multicluster.x-k8s.io/v1alpha2/")) && bytes.Contains(raw, []byte("/apis/binnacle.dev/v1alpha1/"))
 	})
 	for _, part := range []string{"definitions", "paths"} {
 		old, now := before[part].(map[string]any), after[part].(map[string]any)
@@ -53,18 +56,19 @@ func TestOpenAPIOfTheHub(t *testing.T) {
 			}
 		}
 		for name := range now {
-			if _, ok := old[name]; !ok && !strings.HasPrefix(name, "io.x-k8s.multicluster.") && !strings.HasPrefix(name, "/apis/multicluster.x-k8s.io/") {
+			isOurs := slices.ContainsFunc([]string{"io.x-k8s.multicluster.", "dev.binnacle.", "/apis/multicluster.x-k8s.io/", "/apis/binnacle.dev/"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+			if _, ok := old[name]; !ok && !isOurs {
 				t.Errorf("%s: %s has come with us", part, name)
 			}
 		}
 	}
 	wantReferences(t, "/openapi/v2", after)
-	for _, version := range []string{"v1alpha1", "v1alpha2"} {
-		path := "/openapi/v3/apis/multicluster.x-k8s.io/" + version
+	for _, gv := range ourVersions {
+		path := "/openapi/v3/apis/" + gv
 		throughHub, parsed := document(t, c, path)
 		wantReferences(t, path, parsed)
 		wantKinds(t, path, parsed)
-		direct, _ := document(t, newCaller(t, server.ConfigFor("admin", framework.AdminGroup), ours, "", version), path)
+		direct, _ := document(t, newCaller(t, server.ConfigFor("admin", framework.AdminGroup), "", "", ""), path)
 		if !bytes.Equal(throughHub, direct) {
 			t.Errorf("%s of the hub is not ours", path)
 		}
@@ -76,7 +80,7 @@ func withoutOurKinds(model any) any {
 	const key = "x-kubernetes-group-version-kind"
 	fields, _ := model.(map[string]any)
 	if entries, ok := fields[key].([]any); ok {
-		fields[key] = slices.DeleteFunc(entries, func(entry any) bool { return entry.(map[string]any)["group"] == ours })
+		fields[key] = slices.DeleteFunc(entries, func(entry any) bool { return entry.(map[string]any)["group"] == ours || entry.(map[string]any)["group"] == ownGroup })
 	}
 	return model
 }
@@ -125,13 +129,17 @@ func wantKinds(t *testing.T, path string, document map[string]any) {
 		}
 		entries, _ := model.(map[string]any)["x-kubernetes-group-version-kind"].([]any)
 		for _, entry := range entries {
-			if gvk := entry.(map[string]any); gvk["group"] == ours && strings.HasPrefix(name, "io.x-k8s.") {
+			if gvk := entry.(map[string]any); strings.HasPrefix(name, "io.x-k8s.") && gvk["group"] == ours || strings.HasPrefix(name, "dev.binnacle.") && gvk["group"] == ownGroup {
 				kinds = append(kinds, fmt.Sprint(gvk["kind"]))
 			}
 		}
 	}
 	slices.Sort(kinds)
-	if diff := cmp.Diff([]string{"ClusterProfile", "ClusterProfileList", "PlacementDecision", "PlacementDecisionList"}, kinds); diff != "" {
+	want := []string{"ClusterProfile", "ClusterProfileList", "PlacementDecision", "PlacementDecisionList"}
+	if strings.Contains(path, ownGroup) {
+		want = []string{"ClusterReport", "ClusterStatus", "ClusterStatusList"}
+	}
+	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
@@ -140,7 +148,7 @@ func wantKinds(t *testing.T, path string, document map[string]any) {
 // its documents anew (apiserver-guide D24).
 func TestOpenAPIIsTheSameEachTime(t *testing.T) {
 	first, second := startStandalone(t, framework.ServerOptions{}), startStandalone(t, framework.ServerOptions{})
-	for _, path := range []string{"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/multicluster.x-k8s.io/v1alpha1", "/openapi/v3/apis/multicluster.x-k8s.io/v1alpha2"} {
+	for _, path := range []string{"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/multicluster.x-k8s.io/v1alpha1", "/openapi/v3/apis/multicluster.x-k8s.io/v1alpha2", "/openapi/v3/apis/binnacle.dev/v1alpha1"} {
 		one, two := standaloneCaller(t, first).must(request{method: http.MethodGet, path: path}), standaloneCaller(t, second).must(request{method: http.MethodGet, path: path})
 		if !bytes.Equal(one.raw, two.raw) || one.header.Get("Etag") != two.header.Get("Etag") || one.header.Get("Etag") == "" {
 			t.Errorf("%s differs: etags %q and %q", path, one.header.Get("Etag"), two.header.Get("Etag"))

@@ -29,6 +29,7 @@ const reflectorSync = 5 * time.Second
 var served = []schema.GroupVersionResource{
 	{Group: ours, Version: "v1alpha1", Resource: "clusterprofiles"}, {Group: ours, Version: "v1alpha2", Resource: "clusterprofiles"},
 	{Group: ours, Version: "v1alpha1", Resource: "placementdecisions"}, {Group: ours, Version: "v1alpha2", Resource: "placementdecisions"},
+	clusterStatuses,
 }
 
 // scope is what a reflector asks for.
@@ -117,31 +118,36 @@ func TestListThenWatch(t *testing.T) {
 	for where, config := range map[string]*rest.Config{"standalone": adminOf(t, s), "hub": hub.AdminConfig()} {
 		for _, gvr := range served {
 			t.Run(fmt.Sprint(where, " ", gvr.Version, " ", gvr.Resource), func(t *testing.T) {
-				namespace := "any-namespace-" + gvr.Version
+				namespace := "any-namespace-" + gvr.Version + "-" + gvr.Resource
 				if where == "hub" {
 					namespace = newNamespace(t)
 				}
-				c := newCaller(t, config, ours, namespace, gvr.Version)
+				c := newCaller(t, config, gvr.Group, namespace, gvr.Version)
+				// A ClusterStatus is made by whoever makes its ClusterProfile.
+				writer, written := c, gvr.Resource
+				if gvr == clusterStatuses {
+					writer, written = newCaller(t, config, ours, namespace, "v1alpha2"), "clusterprofiles"
+				}
 				body := func(name string) string {
-					if gvr.Resource == "clusterprofiles" {
+					if written == "clusterprofiles" {
 						return profileNamed(name, managed)
 					}
 					return decisionNamed(name, `,"decisions":[]`)
 				}
 				for round, before := range []string{"", "before"} { // first an empty collection
 					if before != "" {
-						c.must(post(gvr.Resource, body(before)))
+						writer.must(post(written, body(before)))
 					}
 					version := fmt.Sprint(c.must(get(gvr.Resource)).versionOf())
 					if !wholeNumber.MatchString(version) {
 						t.Fatalf("the version of the list is %q", version)
 					}
 					name := fmt.Sprint("new-", round)
-					c.must(post(gvr.Resource, body(name)))
-					c.must(patch(gvr.Resource+"/"+name, `{"metadata":{"labels":{"x":"y"}}}`))
-					c.must(patch(gvr.Resource+"/"+name, `{"metadata":{"labels":{"x":"y"}}}`)) // changes nothing
-					c.must(request{method: "DELETE", path: gvr.Resource + "/" + name})
-					mark := c.must(post(gvr.Resource, body(fmt.Sprint("mark-", round))))
+					writer.must(post(written, body(name)))
+					writer.must(patch(written+"/"+name, `{"metadata":{"labels":{"x":"y"}}}`))
+					writer.must(patch(written+"/"+name, `{"metadata":{"labels":{"x":"y"}}}`)) // changes nothing
+					writer.must(request{method: "DELETE", path: written + "/" + name})
+					mark := writer.must(post(written, body(fmt.Sprint("mark-", round))))
 					events, code := c.watch("resourceVersion="+version, gvr.Resource)
 					got := fmt.Sprint(take(t, events, 4))
 					if want := fmt.Sprintf("[ADDED %[1]s MODIFIED %[1]s DELETED %[1]s ADDED mark-%[2]d]", name, round); code != http.StatusOK || got != want {

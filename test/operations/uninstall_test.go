@@ -105,7 +105,7 @@ func wantOutageQuoted(t *testing.T, waiting string) {
 	wantQuoted(t, services, "FailedDiscoveryCheck")
 	wantQuoted(t, services, "connect: connection refused")
 	conditions, _ := kubectl(t, "get", "namespace", waiting, "-o", "jsonpath={.status.conditions}")
-	wantQuoted(t, conditions, "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs")
+	wantQuoted(t, conditions, "Discovery failed for some groups, 3 failing: unable to retrieve the complete list of server APIs")
 }
 
 // claim is what the controller of StatefulSets, which this hub does not run, makes.
