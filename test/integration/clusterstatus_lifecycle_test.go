@@ -168,6 +168,13 @@ func TestNamespaceOfReporters(t *testing.T) {
 	}
 }
 
+// ownedByStatus makes a ConfigMap that is owned by a ClusterStatus.
+func (f fleet) ownedByStatus(y yard, name string) object {
+	f.t.Helper()
+	owner := object{y, ownable{clusterStatuses, "ClusterStatus", nil}, name, types.UID(fmt.Sprint(f.status(name).field("metadata", "uid")))}
+	return y.add(ownables[0], "of-status-"+name, nil, owner.owned(false))
+}
+
 // TestOwnedByStatus has ConfigMaps owned by a ClusterStatus, which the hub's collector cannot watch. It asks, and takes nothing whose
 // owner is there; what is owned by one that is not there any more it takes (cases.md, 12).
 func TestOwnedByStatus(t *testing.T) {
@@ -177,11 +184,7 @@ func TestOwnedByStatus(t *testing.T) {
 	f.add("alive", "dead", "again")
 	owned := map[string]object{}
 	for _, name := range []string{"alive", "dead", "again"} {
-		uid := fmt.Sprint(f.status(name).field("metadata", "uid"))
-		owner := object{y, ownable{clusterStatuses, "ClusterStatus", nil}, name, ""}
-		reference := owner.owned(false)
-		reference.UID = types.UID(uid)
-		owned[name] = y.add(ownables[0], "of-"+name, nil, reference)
+		owned[name] = f.ownedByStatus(y, name)
 	}
 	f.profiles.must(request{method: http.MethodDelete, path: "clusterprofiles/dead"})
 	f.profiles.must(request{method: http.MethodDelete, path: "clusterprofiles/again"})

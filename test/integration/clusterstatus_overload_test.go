@@ -11,8 +11,8 @@ import (
 	"github.com/binnacle-dev/binnacle/test/framework"
 )
 
-// TestMoreReportsThanTaken has more clusters report at once than the server is set to take: the rest is told when to come again, everybody
-// is asked to come less often, and other requests are served as ever.
+// TestMoreReportsThanTaken has more clusters report at once than the server is set to take: the rest is told when to come again, and
+// other requests are served as ever.
 func TestMoreReportsThanTaken(t *testing.T) {
 	t.Parallel()
 	const clusters, perSecond = 100, 5

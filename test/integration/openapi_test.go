@@ -80,7 +80,9 @@ func withoutOurKinds(model any) any {
 	const key = "x-kubernetes-group-version-kind"
 	fields, _ := model.(map[string]any)
 	if entries, ok := fields[key].([]any); ok {
-		fields[key] = slices.DeleteFunc(entries, func(entry any) bool { return entry.(map[string]any)["group"] == ours || entry.(map[string]any)["group"] == ownGroup })
+		fields[key] = slices.DeleteFunc(entries, func(entry any) bool {
+			return entry.(map[string]any)["group"] == ours || entry.(map[string]any)["group"] == ownGroup
+		})
 	}
 	return model
 }

@@ -27,6 +27,10 @@ func TestRestartOfEverything(t *testing.T) {
 			maps = append(maps, y.add(ownables[0], fmt.Sprint(kind.resource.Resource, "-", i), nil, owner.owned(true)))
 		}
 	}
+	// The collector cannot watch who owns this one: it asks us, who are not there.
+	statuses := newFleet(t, own.AdminConfig(), y.namespace)
+	byStatus := statuses.ownedByStatus(y, owners[2].name)
+	statusUID := statuses.status(owners[2].name).field("metadata", "uid")
 
 	var errs []error
 	for _, s := range own.replicas {
@@ -70,7 +74,12 @@ func TestRestartOfEverything(t *testing.T) {
 	kept := y.add(ownables[0], "of-the-new-one", nil, again.owned(true))
 	within(t, collected, "what the deleted owned to be collected", maps[0].isGone)
 	within(t, collected, "what the former one of a name owned to be collected", maps[1].isGone)
-	for _, o := range append(maps[2:], kept, again) {
+	for i, s := range own.replicas {
+		if got := newFleet(t, s.ConfigFor("admin", framework.AdminGroup), y.namespace).status(owners[2].name).field("metadata", "uid"); got != statusUID {
+			t.Errorf("replica %d: the ClusterStatus had the uid %v before the restart and has %v", i, statusUID, got)
+		}
+	}
+	for _, o := range append(maps[2:], kept, again, byStatus) {
 		if o.isGone() || o.isGoing() {
 			t.Errorf("%s %s was collected; its owner lives", o.kind, o.name)
 		}
