@@ -115,6 +115,10 @@ func testReportClocks(t *testing.T, f fleet) {
 			wantSkew(t, name, clocks, a.field("status", "clockSkewSeconds"))
 		}
 	}
+	// A clock that is put right is no news about the cluster, but the skew goes.
+	clocks["ahead"] = 0
+	f.report("ahead", report("ahead", 2))
+	f.until("ahead", "no skew any more", func(a answer) bool { return a.field("status", "clockSkewSeconds") == nil })
 	newest := f.statuses.must(get("clusterstatuses/year-ahead/report"))
 	if got := timeOf(t, newest.field("status", "receivedTime")); got.After(time.Now().Add(time.Second)) || got.Before(began) {
 		t.Errorf("the newest report arrived at %s", got)

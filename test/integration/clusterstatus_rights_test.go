@@ -2,6 +2,7 @@ package integration
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,5 +77,31 @@ func TestReporterRights(t *testing.T) {
 	f.untilPhase("x", "Ready")
 	if a := f.status("y"); a.field("status", "phase") != "Unknown" {
 		t.Errorf("somebody reported for y: %s", a.raw)
+	}
+}
+
+// TestFlowSchemaOfReports wants the hub to have reports at the level that is made for them, and what else a reporter asks not
+// (artifacts/base/flowschema.yaml).
+func TestFlowSchemaOfReports(t *testing.T) {
+	t.Parallel()
+	schema, err := kubernetes.NewForConfigOrDie(hub.AdminConfig()).FlowcontrolV1().FlowSchemas().Get(t.Context(), "binnacle-reports", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := hubFleet(t)
+	f.add("x")
+	letReport(t, hub, f.namespace, rbacv1.Subject{Kind: rbacv1.UserKind, Name: "agent-of-a-level"}, "x")
+	agent := newFleet(t, hub.ConfigFor("agent-of-a-level"), f.namespace)
+	used := func(a answer) bool {
+		return slices.Contains(a.header.Values("X-Kubernetes-Pf-Flowschema-Uid"), string(schema.UID))
+	}
+	eventually(t, "a report at its level", func() bool {
+		a := agent.statuses.do(reportOf("x", rarely))
+		return a.code == http.StatusCreated && used(a)
+	})
+	for _, r := range []request{get("clusterstatuses"), get("clusterstatuses/x/report")} {
+		if a := agent.statuses.do(r); used(a) {
+			t.Errorf("%s has the level of reports too: %v", r.path, a.header)
+		}
 	}
 }
