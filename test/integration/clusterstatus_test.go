@@ -160,6 +160,7 @@ var everywhere = map[string]func(t *testing.T, f fleet){
 	"bookmarks":          testStatusBookmarks,
 	"initial events":     testStatusInitialEvents,
 	"versions":           testStatusVersions,
+	"resume":             testStatusResume,
 	"read only":          testStatusReadOnly,
 	"encodings":          testStatusEncodings,
 	"typed client":       testStatusTypedClient,

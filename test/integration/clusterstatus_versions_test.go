@@ -77,6 +77,39 @@ func testStatusVersions(t *testing.T, f fleet) {
 	}
 }
 
+// testStatusResume resumes from each version that an object had, and gets what came after it and nothing else (cases.md, 35).
+func testStatusResume(t *testing.T, f fleet) {
+	f.add("a")
+	versions := []string{fmt.Sprint(f.status("a").versionOf())}
+	for i := range 4 {
+		f.profiles.must(patch("clusterprofiles/a", fmt.Sprintf(`{"metadata":{"labels":{"round":"r%d"}}}`, i)))
+		versions = append(versions, fmt.Sprint(f.status("a").versionOf()))
+	}
+	if n := len(unique(versions)); n != len(versions) {
+		t.Fatalf("%d versions of %d contents: %v", n, len(versions), versions)
+	}
+	f.add("mark")
+	for i, version := range versions {
+		events, code := f.statuses.watch("resourceVersion="+version, "clusterstatuses")
+		if code != http.StatusOK {
+			t.Fatalf("from %s: %d", version, code)
+		}
+		missed := versions[i+1:]
+		for j, e := range take(t, events, len(missed)) {
+			if e.String() != "MODIFIED a" || e.metadata()["resourceVersion"] != missed[j] {
+				t.Errorf("after version %d came %s of %v, want %s", i, e, e.metadata()["resourceVersion"], missed[j])
+			}
+		}
+		if e := next(t, events); e.String() != "ADDED mark" {
+			t.Errorf("after version %d and %d events came %s", i, len(missed), e)
+		}
+		exact := f.statuses.must(get("clusterstatuses?resourceVersionMatch=Exact&resourceVersion=" + version))
+		if items := exact.field("items").([]any); len(items) != 1 || exact.versionOf() != version || items[0].(map[string]any)["metadata"].(map[string]any)["resourceVersion"] != version {
+			t.Errorf("the list at version %d is %s", i, shorten(string(exact.raw)))
+		}
+	}
+}
+
 // better is what we answer where the library has an internal error for a resourceVersion that is none: that the request is wrong.
 func better(outcome string) string {
 	if outcome == "500 " {
