@@ -2,6 +2,7 @@ package report
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -51,16 +52,21 @@ var (
 	})
 )
 
-var register sync.Once
+var (
+	// observed is the table that the gauge looks at: the registry of metrics belongs to the process, which may begin again with another.
+	observed atomic.Pointer[Table]
+	register sync.Once
+)
 
 // RegisterMetrics makes the metrics of this package known, and that of the table's oldest report.
 func RegisterMetrics(table *Table) {
+	observed.Store(table)
 	register.Do(func() {
 		legacyregistry.MustRegister(accepted, refused, pagesWritten, pageBytes, publishErrors, publishConflicts, silenced, returned, publishDuration)
 		legacyregistry.RawMustRegister(metrics.NewGaugeFunc(&metrics.GaugeOpts{
 			Namespace: namespace, Name: "report_oldest_unpublished_seconds",
 			Help: "Age of the oldest report that this replica has not published yet, 0 where all are.", StabilityLevel: metrics.ALPHA,
-		}, func() float64 { return table.Oldest().Seconds() }))
+		}, func() float64 { return observed.Load().Oldest().Seconds() }))
 	})
 }
 
