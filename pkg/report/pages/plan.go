@@ -71,7 +71,7 @@ type plan struct {
 func (s *State) Plan(in Input) *Publication {
 	p := &plan{State: s, Input: in, changed: map[int][]Seen{}, taken: map[int32]bool{}, kept: map[types.UID]bool{}}
 	p.out.Head = s.Head
-	p.out.Head.Sequence++
+	p.out.Head.Sequence = s.newest() + 1
 	p.out.Head.Stamp = in.Now
 	if s.Head.GraceFrom == 0 || in.Resumed || in.Now-s.Head.Stamp > gap {
 		p.out.Head.GraceFrom = in.Now
@@ -92,6 +92,16 @@ func (s *State) Plan(in Input) *Publication {
 		p.out.Seen[number] = encodeSeen(slots)
 	}
 	return &p.out
+}
+
+// newest is the last sequence. Where somebody deleted the head, it is that of the newest page: what is written under a lower one does not
+// count.
+func (s *State) newest() int64 {
+	newest := s.Head.Sequence
+	for sequence := range s.facts {
+		newest = max(newest, sequence)
+	}
+	return newest
 }
 
 // arrive takes one report in.
@@ -118,8 +128,10 @@ func (p *plan) arrive(a Arrival) {
 		p.keep(facts)
 	}
 	p.out.Published = append(p.out.Published, a)
-	if back := seen.Silent && seen.LastSeen > seen.Changed && a.Received-seen.LastSeen <= Grace(a.Interval, p.Head.Parameters); back {
-		// The second report in a row since it went silent.
+	since := a.Received - seen.LastSeen
+	if back := seen.Silent && seen.LastSeen > seen.Changed && since > 0 && since <= Grace(a.Interval, p.Head.Parameters); back {
+		// The second report in a row since it went silent. One whose publication was written though nobody heard of it comes again, and
+		// is no second one.
 		seen.Silent, seen.Changed = false, a.Received
 		p.out.Returned++
 	}
