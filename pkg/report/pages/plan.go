@@ -20,6 +20,9 @@ const (
 	// spareRecords and maxPages are how much may lie in the pages beside what counts before old pages are written anew.
 	spareRecords = 1024
 	maxPages     = 256
+	// tooManyPages is from where on arrivals leave a half of a publication to what is taken out of old pages, which would else have to
+	// wait for ever where every publication is full.
+	tooManyPages = maxPages + maxPages/4
 )
 
 // Input is what a publication is planned from, beside the State.
@@ -62,6 +65,7 @@ type plan struct {
 	out     Publication
 	changed map[int][]Seen // seen pages that differ, as copies
 	bytes   int
+	room    int   // for what arrives
 	free    int32 // no slot before it is free
 	taken   map[int32]bool
 	kept    map[types.UID]bool // whose record is in out.Facts
@@ -77,6 +81,9 @@ func (s *State) Plan(in Input) *Publication {
 		p.out.Head.GraceFrom = in.Now
 	}
 	p.out.Facts = &pagesv1.FactsPage{}
+	if p.room = maxFactsBytes; len(s.facts) > tooManyPages {
+		p.room /= 2
+	}
 	for _, a := range in.Arrivals {
 		p.arrive(a)
 	}
@@ -118,7 +125,7 @@ func (p *plan) arrive(a Arrival) {
 	}
 	facts, moved := merge(old, a)
 	if moved {
-		if size := facts.Size(); p.bytes > 0 && p.bytes+size > maxFactsBytes {
+		if size := facts.Size(); p.bytes > 0 && p.bytes+size > p.room {
 			return // It waits for the next one.
 		}
 		if old == nil {
@@ -242,7 +249,7 @@ func (p *plan) clean() {
 			}
 		}
 		if p.bytes > 0 && p.bytes+size > maxFactsBytes {
-			return
+			continue // Another one may fit.
 		}
 		for _, facts := range moved {
 			p.keep(facts)
