@@ -1,10 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -52,6 +52,8 @@ type cluster struct {
 	digest pages.ReportDigest
 	// arrival is nil once it is published.
 	arrival *pages.Arrival
+	// waiting is when the first report arrived that is not published, which newer ones may have replaced.
+	waiting int64
 }
 
 // NewTable returns an empty table.
@@ -111,6 +113,9 @@ func (t *Table) Accept(uid types.UID, report *v1alpha1.ClusterReportSpec, digest
 		known = &cluster{}
 		t.clusters[uid] = known
 	}
+	if known.arrival == nil {
+		known.waiting = now
+	}
 	known.accepted, known.digest, known.arrival = wall, digest, &arrival
 	accepted.Inc()
 	return answer, nil
@@ -135,17 +140,24 @@ func jittered(interval int32) int32 {
 	return max(1, int32(math.Round(float64(interval)*(1-spread+2*spread*rand.Float64()))))
 }
 
-// Take returns what is to be published, in a fixed order. It stays in the table until Published.
+// Take returns what is to be published, those first that wait for the longest: where it is more than can be written, none must wait for
+// ever, as it would be taken for silent. It stays in the table until Published.
 func (t *Table) Take() []pages.Arrival {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var arrivals []pages.Arrival
+	var waiting []*cluster
 	for _, c := range t.clusters {
 		if c.arrival != nil {
-			arrivals = append(arrivals, *c.arrival)
+			waiting = append(waiting, c)
 		}
 	}
-	slices.SortFunc(arrivals, func(a, b pages.Arrival) int { return strings.Compare(string(a.UID), string(b.UID)) })
+	slices.SortFunc(waiting, func(a, b *cluster) int {
+		return cmp.Or(cmp.Compare(a.waiting, b.waiting), cmp.Compare(a.arrival.UID, b.arrival.UID))
+	})
+	arrivals := make([]pages.Arrival, 0, len(waiting))
+	for _, c := range waiting {
+		arrivals = append(arrivals, *c.arrival)
+	}
 	return arrivals
 }
 
@@ -154,9 +166,14 @@ func (t *Table) Published(arrivals []pages.Arrival) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range arrivals {
-		// A newer report may have come since.
-		if c := t.clusters[a.UID]; c != nil && c.arrival != nil && c.arrival.Received == a.Received {
+		c := t.clusters[a.UID]
+		if c == nil || c.arrival == nil {
+			continue
+		}
+		if c.arrival.Received == a.Received {
 			c.arrival = nil
+		} else { // A newer report has come since.
+			c.waiting = c.arrival.Received
 		}
 	}
 	wall := t.clock.wall.Now()
@@ -177,14 +194,14 @@ func (t *Table) Newest(uid types.UID) (pages.Arrival, bool) {
 	return pages.Arrival{}, false
 }
 
-// Oldest is the age of the oldest report that is not published yet, 0 where all are.
+// Oldest is for how long a cluster has waited for a report of its to be published, 0 where all are.
 func (t *Table) Oldest() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now, oldest := t.clock.Now(), time.Duration(0)
 	for _, c := range t.clusters {
 		if c.arrival != nil {
-			oldest = max(oldest, time.Duration(now-c.arrival.Received)*time.Millisecond)
+			oldest = max(oldest, time.Duration(now-c.waiting)*time.Millisecond)
 		}
 	}
 	return oldest

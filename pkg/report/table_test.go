@@ -177,8 +177,8 @@ func TestNewerThanPublished(t *testing.T) {
 	taken := table.Take()
 	wall.Step(2 * time.Second)
 	_, _ = table.accept("a", spec("v2"), false)
-	if age := table.Oldest(); age != 0 {
-		t.Errorf("the oldest is %s old", age)
+	if age := table.Oldest(); age != 2*time.Second {
+		t.Errorf("the oldest has waited for %s", age)
 	}
 	wall.Step(3 * time.Second)
 	table.Published(taken)
@@ -194,5 +194,39 @@ func TestNewerThanPublished(t *testing.T) {
 	table.Published(nil)
 	if len(table.clusters) != 0 {
 		t.Error("a cluster that stays away is remembered")
+	}
+}
+
+// TestLongestWaitIsFirst publishes less than what arrives: every cluster has its turn, however often it reports meanwhile.
+func TestLongestWaitIsFirst(t *testing.T) {
+	table, wall := newTable(1000)
+	const clusters, room = 10, 3
+	published := map[types.UID]int{}
+	for range 20 {
+		for n := range clusters {
+			if _, err := table.accept(types.UID(fmt.Sprint("cluster-", n)), spec("v1"), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wall.Step(2 * time.Second)
+		taken := table.Take()
+		if len(taken) != clusters {
+			t.Fatalf("%d arrivals", len(taken))
+		}
+		for _, a := range taken[:room] {
+			published[a.UID]++
+		}
+		table.Published(taken[:room])
+		if table.Oldest() > 8*time.Second {
+			t.Fatalf("somebody has waited for %s", table.Oldest())
+		}
+	}
+	for uid, n := range published {
+		if n < 5 {
+			t.Errorf("%s was published %d times", uid, n)
+		}
+	}
+	if len(published) != clusters {
+		t.Errorf("only %d clusters were published", len(published))
 	}
 }
