@@ -168,9 +168,10 @@ func (r *ReportREST) Get(ctx context.Context, name string, _ *metav1.GetOptions)
 	}
 	var newest *v1alpha1.ClusterReportSpec
 	var out binnacle.ClusterReport
+	var published int64
 	if err := r.view.Read(func(state *pages.State, _ func(types.UID) bool) {
 		if entry, seen := state.Entry(uid); entry != nil {
-			newest = &entry.Facts.Report
+			newest, published = &entry.Facts.Report, seen.LastSeen
 			out.Status = status(seen.LastSeen, seen.Interval, nil)
 			if skew := entry.Facts.ClockSkewSeconds; skew != 0 {
 				out.Status.ClockSkewSeconds = &skew
@@ -179,7 +180,8 @@ func (r *ReportREST) Get(ctx context.Context, name string, _ *metav1.GetOptions)
 	}); err != nil {
 		return nil, err
 	}
-	if arrival, ok := r.table.Newest(uid); ok {
+	// The cluster may have reported to another replica since, which was quicker to publish it.
+	if arrival, ok := r.table.Newest(uid); ok && arrival.Received >= published {
 		newest = arrival.Report
 		out.Status = status(arrival.Received, arrival.Interval, nil)
 		if !arrival.Report.Time.IsZero() {
