@@ -233,10 +233,13 @@ func publishedReport(t *testing.T, view *fakeView, version string, received time
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := view.state.Plan(pages.Input{
-		Now: received.UnixMilli(), Exists: func(types.UID) bool { return true },
-		Arrivals: []pages.Arrival{{UID: "uid-1", Received: received.UnixMilli(), Interval: 20, Skew: skew, Report: spec, Digest: digest}},
-	})
+	publishArrivals(t, view, []pages.Arrival{{UID: "uid-1", Received: received.UnixMilli(), Interval: 20, Skew: skew, Report: spec, Digest: digest}})
+}
+
+// publishArrivals has the view take reports in, as if they had been written to etcd and read back.
+func publishArrivals(t *testing.T, view *fakeView, arrivals []pages.Arrival) {
+	t.Helper()
+	p := view.state.Plan(pages.Input{Now: arrivals[0].Received, Exists: func(types.UID) bool { return true }, Arrivals: arrivals})
 	var changes []pages.Change
 	add := func(key string, page interface {
 		Marshal() ([]byte, error)
