@@ -182,7 +182,12 @@ func uid(n int) types.UID { return types.UID(fmt.Sprintf("00000000-0000-4000-800
 
 func (r *replica) arrive(n int, version string, properties ...v1alpha1.ReportedProperty) {
 	r.Helper()
-	if _, err := r.table.Accept(uid(n), &v1alpha1.ClusterReportSpec{KubernetesVersion: version, Properties: properties}, false); err != nil {
+	said := &v1alpha1.ClusterReportSpec{KubernetesVersion: version, Properties: properties}
+	digest, err := pages.Digest(said)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if _, err := r.table.Accept(uid(n), said, digest, false); err != nil {
 		r.Fatal(err)
 	}
 }

@@ -294,12 +294,12 @@ func TestGetReport(t *testing.T) {
 	}
 	expect("published", "v1", began, 20, ptr.To[int64](60))
 	wall.Step(20 * time.Second)
-	if _, err := table.Accept("uid-1", &v1alpha1.ClusterReportSpec{KubernetesVersion: "v2"}, false); err != nil {
+	if _, err := accept(t, table, "uid-1", &v1alpha1.ClusterReportSpec{KubernetesVersion: "v2"}); err != nil {
 		t.Fatal(err)
 	}
 	expect("arrived here", "v2", began.Add(20*time.Second), 10, nil)
 	wall.Step(2 * time.Second)
-	if _, err := table.Accept("uid-1", &v1alpha1.ClusterReportSpec{KubernetesVersion: "v3", Time: &metav1.Time{Time: began}}, false); err != nil {
+	if _, err := accept(t, table, "uid-1", &v1alpha1.ClusterReportSpec{KubernetesVersion: "v3", Time: &metav1.Time{Time: began}}); err != nil {
 		t.Fatal(err)
 	}
 	expect("arrived here, with a time", "v3", began.Add(22*time.Second), 10, ptr.To[int64](-22))
@@ -336,4 +336,13 @@ func TestReportOffersNothingElse(t *testing.T) {
 	if name := fmt.Sprintf("%T", r.New()); name != "*binnacle.ClusterReport" || !r.NamespaceScoped() {
 		t.Errorf("%s, namespaced %v", name, r.NamespaceScoped())
 	}
+}
+
+func accept(t *testing.T, table *report.Table, uid types.UID, said *v1alpha1.ClusterReportSpec) (report.Answer, error) {
+	t.Helper()
+	digest, err := pages.Digest(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table.Accept(uid, said, digest, false)
 }
