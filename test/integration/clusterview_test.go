@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,7 +123,10 @@ type reporters struct {
 	last   map[string]int
 	sentAt map[string]time.Time
 	muted  map[string]bool
-	stop   func()
+	// starting says that a server is just being started. Until it is ready, which is when a Service sends somebody to it, it may not know yet
+	// whose certificates to trust, and answers 401.
+	starting atomic.Bool
+	stop     func()
 }
 
 // newReporters returns reporters that go to each of the given addresses in turn.
@@ -182,7 +186,7 @@ func (r *reporters) send(ctx context.Context, to int, name, spec string) answere
 		return answered{text: err.Error()}
 	}
 	req.Header.Set("Content-Type", jsonType)
-	sent := time.Now()
+	sent, starting := time.Now(), r.starting.Load()
 	resp, err := r.clients[to].Do(req)
 	if err != nil {
 		return answered{text: err.Error()}
@@ -193,6 +197,9 @@ func (r *reporters) send(ctx context.Context, to int, name, spec string) answere
 		r.mu.Lock()
 		r.sentAt[name] = sent
 		r.mu.Unlock()
+	}
+	if starting && resp.StatusCode == http.StatusUnauthorized {
+		return answered{text: string(text)}
 	}
 	return answered{resp.StatusCode, resp.Header.Get("Retry-After"), string(text)}
 }
