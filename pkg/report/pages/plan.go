@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// gap is how long after the newest publication it is taken that no replica received reports, in milliseconds. Replicas publish
-	// more often than that as long as a cluster may fall silent.
-	gap = 15 * second
+	// maxGap is how long after the newest publication it is taken at the latest that no replica received reports, in milliseconds. Replicas
+	// publish more often than that as long as a cluster may fall silent.
+	maxGap = 15 * second
 	// maxFactsBytes bounds what one publication writes of facts: etcd takes 1.5 MiB in one request.
 	maxFactsBytes = 384 << 10
 	// maxDropped bounds how many pages one publication deletes: etcd takes 128 operations in one request.
@@ -77,7 +77,7 @@ func (s *State) Plan(in Input) *Publication {
 	p.out.Head = s.Head
 	p.out.Head.Sequence = s.newest() + 1
 	p.out.Head.Stamp = in.Now
-	if s.Head.GraceFrom == 0 || in.Resumed || in.Now-s.Head.Stamp > gap {
+	if s.Head.GraceFrom == 0 || in.Resumed || in.Now-s.Head.Stamp > gap(in.KeepAlive, s.Head.Parameters) {
 		p.out.Head.GraceFrom = in.Now
 	}
 	p.out.Facts = &pagesv1.FactsPage{}
@@ -109,6 +109,12 @@ func (s *State) newest() int64 {
 		newest = max(newest, sequence)
 	}
 	return newest
+}
+
+// gap is how long after the newest publication it is taken that no replica received reports: where the grace period is short, a part of it,
+// or else it could pass for everybody in a gap that is not seen as one. Publications that come as often as they should are never that far apart.
+func gap(keepAlive int64, p pagesv1.Parameters) int64 {
+	return min(maxGap, max(2*keepAlive, p.GraceSeconds*second/2))
 }
 
 // arrive takes one report in.
