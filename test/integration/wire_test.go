@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,8 +64,13 @@ func newCaller(t *testing.T, config *rest.Config, group, namespace, version stri
 	return caller{t, client, config.Host, group, namespace, version}
 }
 
+// placeholder is a whole word, since a token that goes on with a list may have any letters in it.
+var placeholder = regexp.MustCompile(`\b(GROUP|NS|VERSION)\b`)
+
 func (c caller) expand(text string) string {
-	return strings.NewReplacer("GROUP", c.group, "NS", c.namespace, "VERSION", c.version).Replace(text)
+	return placeholder.ReplaceAllStringFunc(text, func(word string) string {
+		return map[string]string{"GROUP": c.group, "NS": c.namespace, "VERSION": c.version}[word]
+	})
 }
 
 // do sends a request. A path without a leading slash is below the namespace.
