@@ -20,6 +20,8 @@ const (
 	// often it is asked.
 	progressDelay    = 2 * time.Millisecond
 	progressInterval = 20 * time.Millisecond
+	// progressPatience is how long it may take to ask: while the client opens its stream to etcd anew, nobody takes the question.
+	progressPatience = 100 * time.Millisecond
 )
 
 // Barrier returns once the view has everything that was in etcd when it was called, and up to which revision that is. Its errors are
@@ -63,6 +65,9 @@ func (e *Engine) askForProgress() {
 	if !due || ctx == nil || ctx.Err() != nil {
 		return
 	}
+	// A derived context belongs to the same stream, by its metadata.
+	ctx, cancel := context.WithTimeout(ctx, progressPatience)
+	defer cancel()
 	if err := e.Client.RequestProgress(ctx); err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).V(2).Info("Cannot ask etcd for the progress of the watch", "reason", err)
 	}

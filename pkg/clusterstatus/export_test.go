@@ -6,3 +6,6 @@ func (e *Engine) EndWatch() {
 	defer e.mu.Unlock()
 	e.endWatch()
 }
+
+// AskForProgress asks etcd how far the watch is.
+func (e *Engine) AskForProgress() { e.askForProgress() }
