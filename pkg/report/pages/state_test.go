@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	pagesv1 "github.com/binnacle-dev/binnacle/pkg/apis/pages/v1"
@@ -180,16 +181,58 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// FuzzPages reads anything as pages.
+// FuzzPages reads anything as two pages, and publishes on whatever that came to: what is written then can be read.
+// Inputs that are found are minimized for a minute each unless -fuzzminimizetime says otherwise, during which the number of executions
+// stands still.
 func FuzzPages(f *testing.F) {
-	value, err := Encode(encodeSeen([]Seen{{LastSeen: start, Changed: start, Interval: 1}}))
-	if err != nil {
-		f.Fatal(err)
+	encode := func(page message) []byte {
+		value, err := Encode(page)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return value
 	}
-	f.Add(SeenKey(0), value)
-	f.Add(HeadKey, []byte{magic, Format})
-	f.Add(FactsKey(3), []byte{magic, Format})
-	f.Fuzz(func(_ *testing.T, key string, value []byte) {
-		_, _ = NewState().Apply([]Change{{Key: key, Value: value}})
+	seen := encode(encodeSeen([]Seen{{LastSeen: start, Changed: start, Interval: 1}, {}, {LastSeen: start, Changed: start, Silent: true}}))
+	facts := encode(&pagesv1.FactsPage{Records: []pagesv1.Facts{{UID: "a"}, {UID: "b", Slot: 2}, {UID: string(uid(0)), Slot: SlotsPerPage}}})
+	f.Add(SeenKey(0), seen, FactsKey(3), facts)
+	f.Add(HeadKey, encode(&pagesv1.Head{Sequence: 3, Stamp: start, Parameters: parameters}), FactsKey(3), facts)
+	f.Add(FactsKey(3), facts, FactsKey(4), facts)
+	f.Add(SeenKey(1), seen, HeadKey, []byte{magic, Format})
+	f.Fuzz(func(t *testing.T, key string, value []byte, other string, second []byte) {
+		s := NewState()
+		if _, err := s.Apply([]Change{{Key: key, Value: value}, {Key: other, Value: second}}); err != nil {
+			return
+		}
+		report := &v1alpha1.ClusterReportSpec{KubernetesVersion: "v1"}
+		digest, err := Digest(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := s.Plan(Input{
+			Now: max(start, s.Head.Stamp), Exists: func(uid types.UID) bool { return uid != "a" }, KeepAlive: 3000,
+			Arrivals: []Arrival{{UID: uid(0), Received: max(start, s.Head.Stamp), Interval: interval, Report: report, Digest: digest}},
+		})
+		changes := []Change{{Key: HeadKey, Value: mustEncode(t, &p.Head)}}
+		if p.Facts != nil {
+			changes = append(changes, Change{Key: FactsKey(p.Head.Sequence), Value: mustEncode(t, p.Facts)})
+		}
+		for number, page := range p.Seen {
+			changes = append(changes, Change{Key: SeenKey(number), Value: mustEncode(t, page)})
+		}
+		for _, sequence := range p.Drop {
+			changes = append(changes, Change{Key: FactsKey(sequence)})
+		}
+		if _, err := s.Apply(changes); err != nil {
+			t.Fatalf("what was published cannot be read: %v", err)
+		}
 	})
+}
+
+func mustEncode(t *testing.T, page message) []byte {
+	t.Helper()
+	value, err := Encode(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
 }
