@@ -138,7 +138,7 @@ type replica struct {
 
 func (e *etcd) replica(transformers ...value.Transformer) *replica {
 	e.Helper()
-	var transformer value.Transformer = identity.NewEncryptCheckTransformer()
+	transformer := identity.NewEncryptCheckTransformer()
 	for _, t := range transformers {
 		transformer = t
 	}
