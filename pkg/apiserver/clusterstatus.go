@@ -81,6 +81,7 @@ var reports = filters.Subresource{GroupResource: binnacle.Resource("clusterstatu
 // anybody, and its requests, which are all alike and small, need not be put in fair order, which is a fifth of the work that such a
 // request is. On the hub they are, in the priority level binnacle-reports.
 func reportsApart(build func(http.Handler, *genericapiserver.Config) http.Handler, config *genericapiserver.Config, handler http.Handler) http.Handler {
+	handler = reports.WithoutTransforms(handler, Codecs)
 	own := *config
 	own.FlowControl = nil
 	own.MaxRequestsInFlight, own.MaxMutatingRequestsInFlight = reportsInFlight, reportsInFlight

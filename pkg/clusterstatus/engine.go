@@ -190,8 +190,11 @@ func (e *Engine) apply(ctx context.Context, revision int64, writes []write) erro
 	head := e.model.state.Head
 	clusters, err := e.model.apply(ctx, writes)
 	if err != nil {
+		// What was read of the revision is half of it: nobody may read or plan on that.
+		err = &pageError{err}
+		e.Log.Suspend(err)
 		e.mu.Unlock()
-		return &pageError{err}
+		return err
 	}
 	next := e.model.state.Head
 	changes := e.model.changes(clusters, e.Log.Get)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
@@ -33,7 +34,7 @@ func (e *Engine) load(ctx context.Context) (int64, error) {
 		err := fmt.Errorf("it is derived by version %d of the derive function since another server started, and this one has version %d",
 			head.Derivation, derive.Version)
 		e.Log.Suspend(err)
-		return 0, e.untilHeadMoves(ctx, revision)
+		return 0, e.untilHeadIsOurs(ctx, revision)
 	}
 	objects := make([]*binnacle.ClusterStatus, 0, len(model.profiles))
 	for cluster := range model.profiles {
@@ -102,16 +103,27 @@ func (e *Engine) swapHead(ctx context.Context, head pagesv1.Head, since int64) e
 	return err
 }
 
-// untilHeadMoves returns errEpoch once somebody writes the head.
-func (e *Engine) untilHeadMoves(ctx context.Context, revision int64) error {
-	ctx, cancel := context.WithCancel(ctx)
+// untilHeadIsOurs returns errEpoch once a server of this version begins an epoch, or the head is gone. It looks at the head alone: the
+// others publish all the time.
+func (e *Engine) untilHeadIsOurs(ctx context.Context, revision int64) error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	for response := range e.Client.Watch(ctx, e.sources[2].prefix+pages.HeadKey, clientv3.WithRev(revision+1)) {
+	key := e.sources[2].prefix + pages.HeadKey
+	for response := range e.Client.Watch(ctx, key, clientv3.WithRev(revision+1)) {
 		if err := response.Err(); err != nil {
 			return err
 		}
-		if len(response.Events) > 0 {
-			return errEpoch
+		for _, event := range response.Events {
+			if event.Type == mvccpb.DELETE {
+				return errEpoch
+			}
+			opened, _, err := e.sources[2].open(ctx, key, event.Kv.Value)
+			if err != nil {
+				return &pageError{err}
+			}
+			if head, err := pages.DecodeHead(opened); err != nil || head.Derivation == derive.Version {
+				return errEpoch
+			}
 		}
 	}
 	return ctx.Err()

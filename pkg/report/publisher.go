@@ -46,7 +46,9 @@ type Publisher struct {
 	// Wall is what turns are counted by.
 	Wall clock.WithTicker
 
-	mu sync.Mutex
+	// turn is held by who publishes.
+	turn     chan struct{}
+	makeTurn sync.Once
 	// found is the sequence that this process found, and resumed whether it has published itself since.
 	found   int64
 	begun   bool
@@ -77,9 +79,15 @@ func (p *Publisher) Run(ctx context.Context) {
 
 // Publish writes everything that is to be published now.
 func (p *Publisher) Publish(ctx context.Context) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.makeTurn.Do(func() { p.turn = make(chan struct{}, 1) })
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	started := p.Wall.Now()
+	defer func() { publishDuration.Observe(p.Wall.Since(started).Seconds()) }()
 	for range attempts {
 		more, err := p.publishOnce(ctx)
 		if err != nil {
@@ -90,7 +98,6 @@ func (p *Publisher) Publish(ctx context.Context) error {
 			break
 		}
 	}
-	publishDuration.Observe(p.Wall.Since(started).Seconds())
 	return nil
 }
 

@@ -50,7 +50,7 @@ func (o *clusterStatusOptions) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.MassSilencePercent, "cluster-mass-silence-percent", o.MassSilencePercent, ""+
 		"Share of the clusters above which silence at once makes the hub suspect (condition HubSuspect), 1 to 100. Shared by all servers.")
 	flags.DurationVar(&o.ReporterTTL, "cluster-reporter-cache-ttl", o.ReporterTTL, ""+
-		"How long it is remembered that somebody may report for a cluster, and whom a reporter's token stands for: until then a withdrawn right or token still reports. 0 asks as often as for any other request.")
+		"How long it is remembered that somebody may report for a cluster, and whom a reporter's token stands for: until then, and for the time that any answer of the hub is remembered (--authorization-webhook-cache-authorized-ttl), a withdrawn right or token still reports. 0 asks as often as for any other request.")
 	flags.IntVar(&o.HistoryEvents, "cluster-status-history-events", o.HistoryEvents, ""+
 		"How many changes of ClusterStatus are kept in memory for watchers. A watcher that falls behind them lists again.")
 	flags.IntVar(&o.HistoryMiB, "cluster-status-history-mib", o.HistoryMiB, ""+
@@ -62,6 +62,11 @@ func (o *clusterStatusOptions) validate() []error {
 	within := func(flag string, value, least, most time.Duration) {
 		if value < least || value > most {
 			errs = append(errs, fmt.Errorf("--%s: %s is not within %s and %s", flag, value, least, most))
+		}
+	}
+	whole := func(flag string, value time.Duration) {
+		if value%time.Second != 0 {
+			errs = append(errs, fmt.Errorf("--%s: %s is no whole number of seconds", flag, value))
 		}
 	}
 	number := func(flag string, value, least, most int) {
@@ -79,6 +84,14 @@ func (o *clusterStatusOptions) validate() []error {
 	number("cluster-mass-silence-percent", o.MassSilencePercent, 1, 100)
 	number("cluster-status-history-events", o.HistoryEvents, 1000, 10_000_000)
 	number("cluster-status-history-mib", o.HistoryMiB, 1, 1<<20)
+	if len(errs) == 0 {
+		if least := 2*o.PublishInterval + time.Second; o.GracePeriod < least {
+			errs = append(errs, fmt.Errorf("--cluster-grace-period: %s is less than %s, which is two times --cluster-report-publish-interval and a second: "+
+				"a report that another server has not written yet would look like silence", o.GracePeriod, least))
+		}
+		whole("cluster-grace-period", o.GracePeriod)
+		whole("cluster-last-report-grain", o.LastReportGrain)
+	}
 	return errs
 }
 

@@ -55,6 +55,10 @@ func (s *store) stateFor(ctx context.Context, prefix string, o storage.ListOptio
 	if err != nil {
 		return read{}, "", err
 	}
+	if exact > 0 && o.Predicate.Continue != "" && Revision(uint64(exact)) == 0 {
+		// A version of ours is never so small: the token is that of another kind, whose versions are etcd's revisions.
+		return read{}, "", apierrors.NewBadRequest("continue key is not valid: it is of another resource")
+	}
 	if exact != 0 {
 		at, err = s.exactly(ctx, uint64(exact))
 		if errors.Is(err, errTooOld) && o.Predicate.Continue != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/validation"
+	"github.com/binnacle-dev/binnacle/pkg/registry/store"
 	"github.com/binnacle-dev/binnacle/pkg/report"
 	"github.com/binnacle-dev/binnacle/pkg/report/pages"
 )
@@ -36,7 +37,7 @@ type View interface {
 
 // ReportREST serves clusterstatuses/report.
 type ReportREST struct {
-	rest.DeclarativeValidation
+	store.Strategy
 	view  View
 	table *report.Table
 }
@@ -49,7 +50,7 @@ var (
 
 // NewReportREST returns the storage of reports.
 func NewReportREST(scheme *runtime.Scheme, view View, table *report.Table) *ReportREST {
-	return &ReportREST{rest.DeclarativeValidation{Scheme: scheme}, view, table}
+	return &ReportREST{store.NewStrategy(scheme), view, table}
 }
 
 // New returns an empty ClusterReport.
@@ -119,7 +120,7 @@ func (r *ReportREST) Create(ctx context.Context, name string, obj runtime.Object
 	}, nil
 }
 
-// checkMetadata refuses a report that says that it is for another cluster than the one it was sent to.
+// checkMetadata refuses a report that says that it is for another cluster than the one it was sent to, or from a time that is none.
 func checkMetadata(ctx context.Context, name string, received *binnacle.ClusterReport) error {
 	namespace := request.NamespaceValue(ctx)
 	meta := &received.Metadata
@@ -132,6 +133,12 @@ func checkMetadata(ctx context.Context, name string, received *binnacle.ClusterR
 	}
 	meta.Name, meta.Namespace = name, namespace
 	received.Status = binnacle.ClusterReportStatus{}
+	// Only protobuf can hold such a time, and only JSON could not send it on (RFC 3339, section 1).
+	if at := received.Spec.Time; !at.IsZero() && (at.UTC().Year() < 0 || at.UTC().Year() > 9999) {
+		return apierrors.NewInvalid(binnacle.Kind("ClusterReport"), name, field.ErrorList{
+			field.Invalid(field.NewPath("spec", "time"), at.Unix(), "must be within the years 0 and 9999"),
+		})
+	}
 	return nil
 }
 

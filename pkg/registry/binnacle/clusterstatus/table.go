@@ -31,7 +31,7 @@ var tableConvertor = table.NewConvertor(
 		Value: func(s *binnacle.ClusterStatus) any { return free(s, isGPU, cores) }},
 	column{Name: "Placements", Type: "integer", Description: "Number of decisions that name the cluster.",
 		Value: func(s *binnacle.ClusterStatus) any { return int64(s.Status.Placements.Count) }},
-	column{Name: "Last Report", Description: "How long ago the last report arrived, in coarse steps.",
+	column{Name: "Last-Report", Description: "How long ago the last report arrived, in coarse steps.",
 		Value: func(s *binnacle.ClusterStatus) any { return lastReport(s) }},
 	column{Name: "Manager", Wide: true, Description: "Cluster manager of the profile.",
 		Value: func(s *binnacle.ClusterStatus) any { return s.Status.ClusterManager }},

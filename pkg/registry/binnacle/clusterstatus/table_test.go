@@ -54,7 +54,7 @@ func TestColumns(t *testing.T) {
 		}
 		names = append(names, name)
 	}
-	want := "Name Phase Version Nodes CPU Memory GPU Placements Last Report Age (Manager) (Reason) (Interval)"
+	want := "Name Phase Version Nodes CPU Memory GPU Placements Last-Report Age (Manager) (Reason) (Interval)"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -82,17 +82,17 @@ func TestRows(t *testing.T) {
 	}{
 		"everything": {full, map[string]any{
 			"Name": "atlas", "Phase": "NotReady", "Version": "v1.37.2", "Nodes": "11/12", "CPU": "1/95", "Memory": "1Gi/100Gi", "GPU": "4/14",
-			"Placements": int64(3), "Last Report": "3m5s", "Age": "2d1h", "Manager": "m", "Reason": "EtcdDown", "Interval": "90s"}},
+			"Placements": int64(3), "Last-Report": "3m5s", "Age": "2d1h", "Manager": "m", "Reason": "EtcdDown", "Interval": "90s"}},
 		"nothing": {&binnacle.ClusterStatus{ObjectMeta: metav1.ObjectMeta{Name: "atlas", CreationTimestamp: created}}, map[string]any{
-			"Name": "atlas", "Phase": "", "Version": "", "Nodes": "", "CPU": "", "Memory": "", "GPU": "", "Placements": int64(0), "Last Report": "",
+			"Name": "atlas", "Phase": "", "Version": "", "Nodes": "", "CPU": "", "Memory": "", "GPU": "", "Placements": int64(0), "Last-Report": "",
 			"Age": "2d1h", "Manager": "", "Reason": "", "Interval": ""}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := row(t, test.status)
 			// Some seconds may pass between the time above and the row.
-			if ago, _ := got["Last Report"].(string); strings.HasPrefix(ago, "3m") {
-				got["Last Report"] = "3m5s"
+			if ago, _ := got["Last-Report"].(string); strings.HasPrefix(ago, "3m") {
+				got["Last-Report"] = "3m5s"
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -126,7 +126,7 @@ func TestResourcesThatAreAbsent(t *testing.T) {
 func TestLastReportIsAhead(t *testing.T) {
 	for _, ahead := range []time.Duration{30 * time.Second, time.Minute, 24 * time.Hour} {
 		cells := row(t, &binnacle.ClusterStatus{Status: binnacle.ClusterStatusStatus{LastReportTime: &metav1.Time{Time: time.Now().Add(ahead)}}})
-		if got := cells["Last Report"]; got != "0s" {
+		if got := cells["Last-Report"]; got != "0s" {
 			t.Errorf("%s ahead: %v", ahead, got)
 		}
 	}
