@@ -84,14 +84,16 @@ func (o *clusterStatusOptions) validate() []error {
 	number("cluster-mass-silence-percent", o.MassSilencePercent, 1, 100)
 	number("cluster-status-history-events", o.HistoryEvents, 1000, 10_000_000)
 	number("cluster-status-history-mib", o.HistoryMiB, 1, 1<<20)
-	if len(errs) == 0 {
-		if least := 2*o.PublishInterval + time.Second; o.GracePeriod < least {
-			errs = append(errs, fmt.Errorf("--cluster-grace-period: %s is less than %s, which is two times --cluster-report-publish-interval and a second: "+
-				"a report that another server has not written yet would look like silence", o.GracePeriod, least))
-		}
-		whole("cluster-grace-period", o.GracePeriod)
-		whole("cluster-last-report-grain", o.LastReportGrain)
+	if len(errs) > 0 {
+		return errs
 	}
+	if least := 2*o.PublishInterval + time.Second; o.GracePeriod < least {
+		errs = append(errs, fmt.Errorf("--cluster-grace-period: %s is less than %s, which is two times --cluster-report-publish-interval and a second: "+
+			"a report that another server has not written yet would look like silence", o.GracePeriod, least))
+	} else {
+		whole("cluster-grace-period", o.GracePeriod)
+	}
+	whole("cluster-last-report-grain", o.LastReportGrain)
 	return errs
 }
 

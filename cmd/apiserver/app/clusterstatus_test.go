@@ -18,7 +18,7 @@ func TestClusterStatusFlags(t *testing.T) {
 	}{
 		{"cluster-report-interval", func(o *options) *time.Duration { return &o.ReportInterval }, time.Second, time.Hour},
 		{"cluster-report-publish-interval", func(o *options) *time.Duration { return &o.PublishInterval }, 100 * beat, 10 * time.Second},
-		{"cluster-grace-period", func(o *options) *time.Duration { return &o.GracePeriod }, time.Second, 24 * time.Hour},
+		{"cluster-grace-period", func(o *options) *time.Duration { return &o.GracePeriod }, 11 * time.Second, 24 * time.Hour},
 		{"cluster-last-report-grain", func(o *options) *time.Duration { return &o.LastReportGrain }, time.Second, 24 * time.Hour},
 		{"cluster-reporter-cache-ttl", func(o *options) *time.Duration { return &o.ReporterTTL }, 0, 24 * time.Hour},
 	}
