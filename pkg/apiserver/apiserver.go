@@ -29,6 +29,8 @@ type Config struct {
 	Generic *genericapiserver.RecommendedConfig
 	// Features are Binnacle's own gates; those of the Kubernetes libraries are in Generic.
 	Features featuregate.FeatureGate
+	// Traced says that traces are collected.
+	Traced bool
 	// ClusterStatus says how the view of the clusters is kept, and how reports are taken.
 	ClusterStatus ClusterStatusConfig
 }
@@ -75,7 +77,7 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 		if likeCustomResources {
 			handler = filters.WithApplyBodyCheck(handler, Codecs, schemas, config.MaxRequestBodyBytes, isOurs)
 		}
-		handler = filters.WithFailedReviews(reportsApart(build, config, filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs)), Codecs)
+		handler = filters.WithFailedReviews(reportsApart(build, config, filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), c.Traced), Codecs)
 		drain := filters.Drain{
 			Shutdown: config.ShutdownInitiatedNotify(), Delay: config.ShutdownDelayDuration,
 			Resolver: config.RequestInfoResolver, LongRunning: config.LongRunningFunc,

@@ -12,9 +12,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	pagesv1 "github.com/binnacle-dev/binnacle/pkg/apis/pages/v1"
-	"github.com/binnacle-dev/binnacle/pkg/apiserver/filters"
 	"github.com/binnacle-dev/binnacle/pkg/clusterstatus"
 	"github.com/binnacle-dev/binnacle/pkg/clusterstatus/viewlog"
 	"github.com/binnacle-dev/binnacle/pkg/report"
@@ -67,26 +65,6 @@ func newClusterStatus(c ClusterStatusConfig, server *genericapiserver.GenericAPI
 		Client: client, Prefix: engine.PagesPrefix(), Transformer: engine.Transformer(),
 		Table: table, View: engine, Clock: viewClock, Interval: c.PublishInterval, Wall: wall,
 	}}, nil
-}
-
-// maxReportBytes is how large the body of a report may be (design: a report is small, and there are very many).
-const maxReportBytes = 64 << 10
-
-// reportsInFlight is how many reports are served at once. One takes less than a millisecond.
-const reportsInFlight = 100
-
-var reports = filters.Subresource{GroupResource: binnacle.Resource("clusterstatuses"), Name: "report"}
-
-// reportsApart serves reports beside everything else, with a limit of their own: so a fleet that reports in a rush takes no place from
-// anybody, and its requests, which are all alike and small, need not be put in fair order, which is a fifth of the work that such a
-// request is. On the hub they are, in the priority level binnacle-reports.
-func reportsApart(build func(http.Handler, *genericapiserver.Config) http.Handler, config *genericapiserver.Config, handler http.Handler) http.Handler {
-	handler = reports.WithoutTransforms(handler, Codecs)
-	own := *config
-	own.FlowControl = nil
-	own.MaxRequestsInFlight, own.MaxMutatingRequestsInFlight = reportsInFlight, reportsInFlight
-	limited := reports.WithBodyLimit(handler, Codecs, maxReportBytes, func() { report.Refused(report.ReasonTooLarge) })
-	return reports.Split(build(limited, &own), build(handler, config), config.RequestInfoResolver)
 }
 
 // lastPublication is how long the shutdown waits for what arrived to be written.

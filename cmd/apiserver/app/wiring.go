@@ -70,7 +70,7 @@ func (o *Options) newStandalone(context.Context) (*genericapiserver.GenericAPISe
 	if err := standalone.ApplyIdentity(pki, &c.Config); err != nil {
 		return nil, err
 	}
-	server, err := apiserver.Config{Generic: c, Features: o.features, ClusterStatus: o.clusterStatusConfig()}.New()
+	server, err := apiserver.Config{Generic: c, Features: o.features, Traced: o.Recommended.Traces.ConfigFile != "", ClusterStatus: o.clusterStatusConfig()}.New()
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (o *Options) newAggregated(ctx context.Context) (*genericapiserver.GenericA
 	}
 	c.Authentication.Authenticator = apiserver.RememberReporterTokens(
 		apiserver.AnonymousOnlyForHealth(c.Authentication.Authenticator), o.ClusterStatus.ReporterTTL, clock.RealClock{})
-	server, err := apiserver.Config{Generic: c, Features: o.features, ClusterStatus: o.clusterStatusConfig()}.New()
+	server, err := apiserver.Config{Generic: c, Features: o.features, Traced: o.Recommended.Traces.ConfigFile != "", ClusterStatus: o.clusterStatusConfig()}.New()
 	if err != nil {
 		return nil, err
 	}

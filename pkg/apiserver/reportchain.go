@@ -1,0 +1,84 @@
+package apiserver
+
+import (
+	"net/http"
+	"time"
+
+	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
+	genericfeatures "k8s.io/apiserver/pkg/features"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	genericfilters "k8s.io/apiserver/pkg/server/filters"
+	"k8s.io/klog/v2"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/apiserver/filters"
+	"github.com/binnacle-dev/binnacle/pkg/report"
+)
+
+const (
+	// maxReportBytes is how large the body of a report may be (design: a report is small, and there are very many).
+	maxReportBytes = 64 << 10
+	// reportsInFlight is how many reports are served at once. One takes less than a millisecond.
+	reportsInFlight = 100
+	// reportTimeout is how long a client has to send one.
+	reportTimeout = 15 * time.Second
+)
+
+var reports = filters.Subresource{GroupResource: binnacle.Resource("clusterstatuses"), Name: "report"}
+
+// reportsApart serves reports beside everything else, with a limit of their own: so a fleet that reports in a rush takes no place from
+// anybody, and its requests, which are all alike and small, need not be put in fair order. On the hub they are, in the priority level
+// binnacle-reports.
+func reportsApart(build func(http.Handler, *genericapiserver.Config) http.Handler, config *genericapiserver.Config, handler http.Handler, traced bool) http.Handler {
+	handler = reports.WithoutTransforms(handler, Codecs)
+	limited := reports.WithBodyLimit(handler, Codecs, maxReportBytes, func() { report.Refused(report.ReasonTooLarge) })
+	own := *config
+	own.FlowControl = nil
+	own.MaxRequestsInFlight, own.MaxMutatingRequestsInFlight = reportsInFlight, reportsInFlight
+	chain := buildReportChain
+	if traced || config.ShutdownSendRetryAfter {
+		chain = build // They are in the long chain only.
+	}
+	return reports.Split(chain(limited, &own), build(handler, config), config.RequestInfoResolver)
+}
+
+// buildReportChain is the library's DefaultBuildHandlerChain without what does nothing for a report: fairness, spans of traces that nobody
+// collects, the time that each filter takes, and CORS. That is a good part of what a report costs.
+func buildReportChain(handler http.Handler, c *genericapiserver.Config) http.Handler {
+	handler = genericapifilters.WithAuthorization(handler, c.Authorization.Authorizer, c.Serializer)
+	handler = genericfilters.WithMaxInFlightLimit(handler, c.MaxRequestsInFlight, c.MaxMutatingRequestsInFlight, c.LongRunningFunc)
+	if c.FeatureGate.Enabled(genericfeatures.ConstrainedImpersonation) {
+		handler = impersonation.WithConstrainedImpersonation(handler, c.Authorization.Authorizer, c.Serializer)
+	} else {
+		handler = impersonation.WithImpersonation(handler, c.Authorization.Authorizer, c.Serializer)
+	}
+	handler = genericapifilters.WithAudit(handler, c.AuditBackend, c.AuditPolicyRuleEvaluator, c.LongRunningFunc)
+	failed := genericapifilters.WithFailedAuthenticationAudit(genericapifilters.Unauthorized(c.Serializer), c.AuditBackend, c.AuditPolicyRuleEvaluator)
+	handler = genericapifilters.WithAuthentication(handler, c.Authentication.Authenticator, failed, c.Authentication.APIAudiences, c.Authentication.RequestHeaderConfig)
+	handler = genericapifilters.WithWarningRecorder(handler)
+	handler = genericfilters.WithTimeoutForNonLongRunningRequests(handler, c.LongRunningFunc)
+	handler = genericapifilters.WithRequestDeadline(handler, c.AuditBackend, c.AuditPolicyRuleEvaluator, c.LongRunningFunc, c.Serializer, c.RequestTimeout)
+	handler = withReadDeadline(handler)
+	handler = genericfilters.WithWaitGroup(handler, c.LongRunningFunc, c.NonLongRunningRequestWaitGroup)
+	if c.SecureServing != nil && !c.SecureServing.DisableHTTP2 && c.GoawayChance > 0 {
+		handler = genericfilters.WithProbabilisticGoaway(handler, c.GoawayChance)
+	}
+	handler = genericapifilters.WithCacheControl(handler)
+	handler = genericfilters.WithHSTS(handler, c.HSTSDirectives)
+	handler = genericfilters.WithHTTPLogging(handler)
+	handler = genericapifilters.WithRequestInfo(handler, c.RequestInfoResolver)
+	handler = genericapifilters.WithRequestReceivedTimestamp(handler)
+	handler = genericfilters.WithPanicRecovery(handler, c.RequestInfoResolver)
+	return genericapifilters.WithAuditInit(handler)
+}
+
+// withReadDeadline ends a request whose body takes too long: it holds one of the places that reports have.
+func withReadDeadline(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(reportTimeout)); err != nil {
+			klog.FromContext(req.Context()).V(2).Info("A report has no deadline for its body", "reason", err)
+		}
+		handler.ServeHTTP(w, req)
+	})
+}
