@@ -18,7 +18,6 @@ const publishEvery = time.Second
 
 // TestReportsThroughHub lets clusters report through a hub to two replicas: what that writes, and what it takes to restart everything.
 func TestReportsThroughHub(t *testing.T) {
-	t.Parallel() // It mostly waits.
 	own := startOwnHub(t, framework.HubOptions{}, 2,
 		"--cluster-report-publish-interval="+publishEvery.String(), "--cluster-grace-period=60s", "--cluster-mass-silence-percent=100",
 		// As in artifacts: long enough for the endpoint to be taken out before the server stops accepting.
