@@ -58,9 +58,8 @@ func (o options) onHub(ctx context.Context, s side, measure func(*bench, context
 
 // costs are what all server processes and stores did, at one moment.
 type costs struct {
-	at                      time.Time
-	cpu                     map[string]float64
-	writes, bytes, revision map[string]float64
+	at                 time.Time
+	cpu, writes, bytes map[string]float64
 }
 
 // stores are the etcds whose writes count, by name.

@@ -161,7 +161,14 @@ func (r *ReportREST) profile(ctx context.Context, name string) (types.UID, error
 	if uid, ok := r.view.Profile(cluster); ok {
 		return uid, nil
 	}
-	return "", apierrors.NewNotFound(binnacle.Resource("clusterstatuses"), name)
+	return "", notFound("clusterstatuses", name, "there is no ClusterProfile of this name in the namespace")
+}
+
+// notFound is 404 that says what is missing.
+func notFound(resource, name, why string) error {
+	status := apierrors.NewNotFound(binnacle.Resource(resource), name)
+	status.ErrStatus.Message += ": " + why
+	return status
 }
 
 // Get returns the newest report, with its exact times.
@@ -196,7 +203,7 @@ func (r *ReportREST) Get(ctx context.Context, name string, _ *metav1.GetOptions)
 		}
 	}
 	if newest == nil {
-		return nil, apierrors.NewNotFound(binnacle.Resource("clusterstatuses/report"), name)
+		return nil, notFound("clusterstatuses/report", name, "the cluster has not reported")
 	}
 	if err := v1alpha1.Convert_v1alpha1_ClusterReportSpec_To_binnacle_ClusterReportSpec(newest, &out.Spec, nil); err != nil {
 		return nil, apierrors.NewInternalError(err)

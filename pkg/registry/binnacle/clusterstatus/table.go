@@ -35,8 +35,11 @@ var tableConvertor = table.NewConvertor(
 		Value: func(s *binnacle.ClusterStatus) any { return lastReport(s) }},
 	column{Name: "Manager", Wide: true, Description: "Cluster manager of the profile.",
 		Value: func(s *binnacle.ClusterStatus) any { return s.Status.ClusterManager }},
-	column{Name: "Reason", Wide: true, Description: "Reason of the condition Ready.",
+	column{Name: "Reason", Wide: true, Description: "Reason of the condition Ready, or of HubSuspect where that is true.",
 		Value: func(s *binnacle.ClusterStatus) any {
+			if c := meta.FindStatusCondition(s.Status.Conditions, binnacle.ConditionHubSuspect); c != nil {
+				return c.Reason
+			}
 			if c := meta.FindStatusCondition(s.Status.Conditions, binnacle.ConditionReady); c != nil {
 				return c.Reason
 			}
