@@ -6,6 +6,7 @@ import (
 
 	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	genericfeatures "k8s.io/apiserver/pkg/features"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
@@ -32,15 +33,29 @@ var reports = filters.Subresource{GroupResource: binnacle.Resource("clusterstatu
 // binnacle-reports.
 func reportsApart(build func(http.Handler, *genericapiserver.Config) http.Handler, config *genericapiserver.Config, handler http.Handler, traced bool) http.Handler {
 	handler = reports.WithoutTransforms(handler, Codecs)
-	limited := reports.WithBodyLimit(handler, Codecs, maxReportBytes, func() { report.Refused(report.ReasonTooLarge) })
 	own := *config
 	own.FlowControl = nil
 	own.MaxRequestsInFlight, own.MaxMutatingRequestsInFlight = reportsInFlight, reportsInFlight
-	chain := buildReportChain
-	if traced || config.ShutdownSendRetryAfter {
-		chain = build // They are in the long chain only.
+	posted := buildReportChain(handler, &own)
+	if traced || config.ShutdownSendRetryAfter { // They are in the long chain only.
+		posted = build(withReportBody(handler), &own)
 	}
-	return reports.Split(chain(limited, &own), build(handler, config), config.RequestInfoResolver)
+	return reports.Split(posted, build(handler, config), config.RequestInfoResolver)
+}
+
+// withReportBody reads the body of a report and refuses one that is too large, or that would keep the library busy for ever.
+func withReportBody(handler http.Handler) http.Handler {
+	return reports.WithBody(handler, Codecs, filters.BodyRules{
+		Limit:   maxReportBytes,
+		Refused: func() { report.Refused(report.ReasonTooLarge) },
+		Check: func(mediaType string, body []byte, info *request.RequestInfo) error {
+			err := filters.CheckAmounts(mediaType, body, binnacle.Kind("ClusterReport"), info.Name)
+			if err != nil {
+				report.Refused(report.ReasonInvalid)
+			}
+			return err
+		},
+	})
 }
 
 // buildReportChain is the library's DefaultBuildHandlerChain without what does nothing for a report: fairness, spans of traces that nobody
@@ -48,6 +63,7 @@ func reportsApart(build func(http.Handler, *genericapiserver.Config) http.Handle
 func buildReportChain(handler http.Handler, c *genericapiserver.Config) http.Handler {
 	handler = genericapifilters.WithAuthorization(handler, c.Authorization.Authorizer, c.Serializer)
 	handler = genericfilters.WithMaxInFlightLimit(handler, c.MaxRequestsInFlight, c.MaxMutatingRequestsInFlight, c.LongRunningFunc)
+	handler = withReportBody(handler)
 	if c.FeatureGate.Enabled(genericfeatures.ConstrainedImpersonation) {
 		handler = impersonation.WithConstrainedImpersonation(handler, c.Authorization.Authorizer, c.Serializer)
 	} else {

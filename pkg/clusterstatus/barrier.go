@@ -27,11 +27,14 @@ const (
 // Barrier returns once the view has everything that was in etcd when it was called, and up to which revision that is. Its errors are
 // answers for a client.
 func (e *Engine) Barrier(ctx context.Context) (int64, error) {
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, barrierPatience)
 	defer cancel()
 	// A read of a key that is always there, and that etcd does linearizably: its value does not matter.
 	response, err := e.Client.Get(ctx, e.sources[2].prefix+pages.HeadKey, clientv3.WithCountOnly())
-	if err != nil {
+	if caller.Err() != nil {
+		return 0, apierrors.NewTimeoutError("the request ended before etcd answered", 1)
+	} else if err != nil {
 		return 0, unavailable(fmt.Errorf("etcd does not answer: %w", err))
 	}
 	revision := response.Header.Revision

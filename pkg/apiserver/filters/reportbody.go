@@ -11,34 +11,59 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"sigs.k8s.io/yaml"
 )
 
-// WithBodyLimit answers 413 to a POST with a larger body to a subresource. The limit of the library is one for all requests.
-func (s Subresource) WithBodyLimit(handler http.Handler, serializer runtime.NegotiatedSerializer, limit int64, refused func()) http.Handler {
+// BodyRules are what the body of a POST to a subresource has to keep to before it is decoded.
+type BodyRules struct {
+	// Limit is how many bytes it may have. The limit of the library is one for all requests.
+	Limit int64
+	// Check says what is wrong with it beyond that: an answer, or nil.
+	Check func(mediaType string, body []byte, info *request.RequestInfo) error
+	// Refused is called where it is too large.
+	Refused func()
+}
+
+// WithBody reads the body of a POST to a subresource and refuses what does not keep to the rules. It stands before the limit of requests at
+// once, so that nobody holds one of those places who has not sent everything.
+func (s Subresource) WithBody(handler http.Handler, serializer runtime.NegotiatedSerializer, rules BodyRules) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info, ok := request.RequestInfoFrom(req.Context())
 		if !ok || !s.Created(info) {
 			handler.ServeHTTP(w, req)
 			return
 		}
-		gv := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
-		tooLarge := req.ContentLength > limit
-		if req.ContentLength < 0 && req.Body != nil {
-			// Its length is not known before it is read.
-			body, err := io.ReadAll(io.LimitReader(req.Body, limit+1))
-			if err != nil {
-				responsewriters.ErrorNegotiated(apierrors.NewBadRequest(fmt.Sprintf("cannot read the body: %v", err)), serializer, gv, w, req)
-				return
-			}
-			tooLarge = int64(len(body)) > limit
-			req.Body = io.NopCloser(bytes.NewReader(body))
+		body, err := s.readBody(req, rules)
+		if err == nil && rules.Check != nil {
+			err = rules.Check(mediaType(req), body, info)
 		}
-		if tooLarge {
-			refused()
-			err := apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d bytes for %s of %s", limit, s.Name, s.Resource))
-			responsewriters.ErrorNegotiated(err, serializer, gv, w, req)
+		if err != nil {
+			responsewriters.ErrorNegotiated(err, serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
 			return
 		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
 		handler.ServeHTTP(w, req)
 	})
+}
+
+func (s Subresource) readBody(req *http.Request, rules BodyRules) ([]byte, error) {
+	var body []byte
+	tooLarge := req.ContentLength > rules.Limit
+	if !tooLarge && req.Body != nil {
+		var err error
+		if body, err = io.ReadAll(io.LimitReader(req.Body, rules.Limit+1)); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot read the body: %v", err))
+		}
+		tooLarge = int64(len(body)) > rules.Limit
+	}
+	if !tooLarge && mediaType(req) == runtime.ContentTypeYAML {
+		// A few anchors may stand for much more. What is no YAML is for the decoder to say.
+		converted, err := yaml.YAMLToJSON(body)
+		tooLarge = err == nil && int64(len(converted)) > rules.Limit
+	}
+	if tooLarge {
+		rules.Refused()
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d bytes for %s of %s", rules.Limit, s.Name, s.Resource))
+	}
+	return body, nil
 }

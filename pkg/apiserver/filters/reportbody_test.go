@@ -24,7 +24,7 @@ var aReport = request.RequestInfo{
 
 // limited is the filter before a handler, for requests of a kind; refused counts those that it refuses.
 func limited(handler http.Handler, info *request.RequestInfo, refused *int) http.Handler {
-	inner := filters.Subresource{GroupResource: binnacle.Resource("clusterstatuses"), Name: "report"}.WithBodyLimit(handler, apiserver.Codecs, limit, func() { *refused++ })
+	inner := filters.Subresource{GroupResource: binnacle.Resource("clusterstatuses"), Name: "report"}.WithBody(handler, apiserver.Codecs, filters.BodyRules{Limit: limit, Refused: func() { *refused++ }})
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		inner.ServeHTTP(w, req.WithContext(request.WithRequestInfo(req.Context(), info)))
 	})

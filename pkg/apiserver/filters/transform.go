@@ -42,7 +42,7 @@ func (s Subresource) WithoutTransforms(handler http.Handler, serializer runtime.
 // asAnother says whether a clause of Accept asks for an object as another kind.
 func asAnother(clause string) bool {
 	for parameter := range strings.SplitSeq(clause, ";") {
-		if name, _, _ := strings.Cut(strings.TrimSpace(parameter), "="); strings.EqualFold(name, "as") {
+		if name, _, _ := strings.Cut(parameter, "="); strings.EqualFold(strings.TrimSpace(name), "as") {
 			return true
 		}
 	}

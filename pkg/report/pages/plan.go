@@ -132,7 +132,11 @@ func (p *plan) arrive(a Arrival) {
 	facts, moved := merge(old, a)
 	if moved {
 		if size := facts.Size(); p.bytes > 0 && p.bytes+size > p.room {
-			return // It waits for the next one.
+			// Its facts wait for the next one. That the cluster reports does not.
+			if old != nil {
+				p.hear(old.Facts.Slot, seen, a)
+			}
+			return
 		}
 		if old == nil {
 			facts.Slot = p.allot()
@@ -141,6 +145,11 @@ func (p *plan) arrive(a Arrival) {
 		p.keep(facts)
 	}
 	p.out.Published = append(p.out.Published, a)
+	p.hear(facts.Slot, seen, a)
+}
+
+// hear takes in that a cluster reported.
+func (p *plan) hear(slot int32, seen Seen, a Arrival) {
 	since := a.Received - seen.LastSeen
 	if back := seen.Silent && seen.LastSeen > seen.Changed && since > 0 && since <= Grace(a.Interval, p.Head.Parameters); back {
 		// The second report in a row since it went silent. One whose publication was written though nobody heard of it comes again, and
@@ -149,7 +158,7 @@ func (p *plan) arrive(a Arrival) {
 		p.out.Returned++
 	}
 	seen.LastSeen, seen.Interval = max(seen.LastSeen, a.Received), a.Interval
-	p.set(facts.Slot, seen)
+	p.set(slot, seen)
 }
 
 func (p *plan) keep(facts *pagesv1.Facts) {

@@ -236,3 +236,34 @@ func mustEncode(t *testing.T, page message) []byte {
 	}
 	return value
 }
+
+// TestFactsWaitButNotTheirCluster has a fleet that changes more facts than its publications take: nobody falls silent for that.
+func TestFactsWaitButNotTheirCluster(t *testing.T) {
+	const clusters = 400
+	f := newFleet(t).register(clusters)
+	long := func(round, i int) func(*v1alpha1.ClusterReportSpec) {
+		return properties("a", string(make([]byte, 1000)), "b", string(make([]byte, 1000)), "round", string(rune('a'+round))+string(rune('A'+i%26)))
+	}
+	report := func(round int) Input {
+		var in Input
+		for i := range clusters {
+			in.Arrivals = append(in.Arrivals, f.report(i, long(round, i)))
+		}
+		return in
+	}
+	for in := report(0); len(in.Arrivals) > 0; {
+		p, _ := f.publish(in)
+		in.Arrivals = in.Arrivals[len(p.Published):]
+	}
+	for round := range 12 { // One publication for each round, which takes half of it.
+		if p, _ := f.after(5).publish(report(round + 1)); len(p.Published) == clusters {
+			t.Fatalf("%d clusters fit one publication", clusters)
+		}
+	}
+	for i := range clusters {
+		if f.seen(i).Silent {
+			t.Fatalf("cluster %d fell silent though it reports", i)
+		}
+	}
+	f.same()
+}

@@ -7,6 +7,9 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,16 +22,40 @@ import (
 // MaxResourceNames is how many resources a ResourceList of a report has at most.
 const MaxResourceNames = 256
 
-// ValidateClusterReport checks what no tag can, since the generator does not look into a ResourceList: the lists of resources.
+// ValidateClusterReport checks what no tag can: the lists of resources, since the generator does not look into a ResourceList, and whether texts are texts.
 func ValidateClusterReport(report *binnacle.ClusterReport) field.ErrorList {
+	errs := validateTexts(&report.Spec, field.NewPath("spec"))
 	resources := report.Spec.Resources
 	if resources == nil {
-		return nil
+		return errs
 	}
 	fldPath := field.NewPath("spec", "resources")
-	errs := validateResourceList(fldPath.Child("capacity"), resources.Capacity)
+	errs = append(errs, validateResourceList(fldPath.Child("capacity"), resources.Capacity)...)
 	errs = append(errs, validateResourceList(fldPath.Child("allocatable"), resources.Allocatable)...)
 	return append(errs, validateResourceList(fldPath.Child("available"), resources.Available)...)
+}
+
+// validateTexts refuses what is no text: protobuf can hold it, and each encoding would send something else on. What is shown in a line has
+// no control characters either.
+func validateTexts(spec *binnacle.ClusterReportSpec, fldPath *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	check := func(at *field.Path, text string, line bool) {
+		if !utf8.ValidString(text) {
+			errs = append(errs, field.Invalid(at, strings.ToValidUTF8(text, "\uFFFD"), "must be UTF-8"))
+		} else if line && strings.ContainsFunc(text, unicode.IsControl) {
+			errs = append(errs, field.Invalid(at, text, "must not have control characters"))
+		}
+	}
+	check(fldPath.Child("kubernetesVersion"), spec.KubernetesVersion, true)
+	for i, p := range spec.Properties {
+		at := fldPath.Child("properties").Index(i)
+		check(at.Child("name"), p.Name, true)
+		check(at.Child("value"), p.Value, false)
+	}
+	for i, c := range spec.Conditions {
+		check(fldPath.Child("conditions").Index(i).Child("message"), c.Message, false)
+	}
+	return errs
 }
 
 // ValidateNodeCounts refuses more ready nodes than there are.
