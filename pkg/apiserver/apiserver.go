@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/openapi/resolver"
 	"k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -31,6 +32,8 @@ type Config struct {
 	Features featuregate.FeatureGate
 	// Traced says that traces are collected.
 	Traced bool
+	// ReportAuthorizer asks the hub for the rights of reporters; nil leaves that to the one that is asked for all others.
+	ReportAuthorizer authorizer.Authorizer
 	// ClusterStatus says how the view of the clusters is kept, and how reports are taken.
 	ClusterStatus ClusterStatusConfig
 }
@@ -85,7 +88,7 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 		return drain.Filter(handler)
 	}
 	if inner := c.Generic.Authorization.Authorizer; inner != nil {
-		c.Generic.Authorization.Authorizer = RememberReporters(filters.MarkFailedReviews(inner), c.ClusterStatus.ReporterTTL, clock.RealClock{})
+		c.Generic.Authorization.Authorizer = RememberReporters(filters.MarkFailedReviews(inner), c.reportAuthorizer(), c.ClusterStatus.ReporterTTL, clock.RealClock{})
 	}
 	server, err := c.Generic.Complete().New(version.Component, genericapiserver.NewEmptyDelegate())
 	if err != nil {
@@ -110,6 +113,14 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 	}
 	// Without this hook, which the library only fills, the server is ready before its watch cache is, and lists answer 429.
 	return server, server.AddPostStartHook("storage-readiness", server.StorageReadinessHook.Hook)
+}
+
+// reportAuthorizer is nil where reporters' rights are asked for as all others are.
+func (c Config) reportAuthorizer() authorizer.Authorizer {
+	if c.ReportAuthorizer == nil {
+		return nil
+	}
+	return filters.MarkFailedReviews(c.ReportAuthorizer)
 }
 
 // installClusterStatus serves the view of the clusters, unless it is disabled.

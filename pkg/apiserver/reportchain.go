@@ -20,8 +20,9 @@ import (
 const (
 	// maxReportBytes is how large the body of a report may be (design: a report is small, and there are very many).
 	maxReportBytes = 64 << 10
-	// reportsInFlight is how many reports are served at once. One takes less than a millisecond.
-	reportsInFlight = 100
+	// reportsInFlight is how many reports are served at once. One takes less than a millisecond, but the first of each cluster waits for
+	// the hub to be asked for its rights.
+	reportsInFlight = 400
 	// reportTimeout is how long a client has to send one.
 	reportTimeout = 15 * time.Second
 )

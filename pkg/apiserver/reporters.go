@@ -35,16 +35,19 @@ func isReport(a authorizer.Attributes) bool {
 // reportAuthorizer keeps who may report for which cluster.
 type reportAuthorizer struct {
 	authorizer.Authorizer
-	ttl     time.Duration
-	allowed *cache.LRUExpireCache
+	// reporters is asked about reports.
+	reporters authorizer.Authorizer
+	ttl       time.Duration
+	allowed   *cache.LRUExpireCache
 }
 
-// RememberReporters keeps for a time that somebody may report for a cluster. A denial is not kept: its right may come any moment.
-func RememberReporters(inner authorizer.Authorizer, ttl time.Duration, clock clock.PassiveClock) authorizer.Authorizer {
-	if ttl <= 0 {
-		return inner
+// RememberReporters keeps for a time that somebody may report for a cluster. A denial is not kept: its right may come any moment. About
+// reports it asks reporters, or inner where that is nil.
+func RememberReporters(inner, reporters authorizer.Authorizer, ttl time.Duration, clock clock.PassiveClock) authorizer.Authorizer {
+	if reporters == nil {
+		reporters = inner
 	}
-	return &reportAuthorizer{inner, ttl, cache.NewLRUExpireCacheWithClock(maxReporters, clock)}
+	return &reportAuthorizer{inner, reporters, ttl, cache.NewLRUExpireCacheWithClock(maxReporters, clock)}
 }
 
 // Authorize implements authorizer.UnconditionalAuthorizer.
@@ -52,11 +55,14 @@ func (r *reportAuthorizer) Authorize(ctx context.Context, a authorizer.Attribute
 	if !isReport(a) {
 		return r.Authorizer.Authorize(ctx, a)
 	}
+	if r.ttl <= 0 {
+		return r.reporters.Authorize(ctx, a)
+	}
 	key := reporterKey(a)
 	if reason, ok := r.allowed.Get(key); ok {
 		return authorizer.DecisionAllow, reason.(string), nil
 	}
-	decision, reason, err := r.Authorizer.Authorize(ctx, a)
+	decision, reason, err := r.reporters.Authorize(ctx, a)
 	if decision == authorizer.DecisionAllow && err == nil {
 		r.allowed.Add(key, reason, spreadOut(r.ttl))
 	}

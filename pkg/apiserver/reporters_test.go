@@ -48,7 +48,7 @@ func allowed(t *testing.T, a authorizer.Authorizer, attributes authorizer.Attrib
 // TestReportersAreRemembered asks the hub once for as long as the time says, and then again.
 func TestReportersAreRemembered(t *testing.T) {
 	wall, inner := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)), &hub{decision: authorizer.DecisionAllow}
-	a := RememberReporters(inner.authorizer(), 5*time.Minute, wall)
+	a := RememberReporters(inner.authorizer(), nil, 5*time.Minute, wall)
 	for range 3 {
 		allowed(t, a, reportOf())
 	}
@@ -96,7 +96,7 @@ func TestReporterKeys(t *testing.T) {
 		"version":              func(a *record, _ *user.DefaultInfo) { a.APIVersion = "v1" },
 	}
 	inner := &hub{decision: authorizer.DecisionAllow}
-	a := RememberReporters(inner.authorizer(), time.Minute, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
+	a := RememberReporters(inner.authorizer(), nil, time.Minute, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
 	for name, change := range tests {
 		before := inner.asked
 		allowed(t, a, reportOf(change))
@@ -136,7 +136,7 @@ func TestOnlyRightsToReportAreRemembered(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			inner := &hub{decision: test.decision, err: test.err}
-			a := RememberReporters(inner.authorizer(), time.Minute, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
+			a := RememberReporters(inner.authorizer(), nil, time.Minute, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
 			for range 2 {
 				decision, reason, err := a.Authorize(t.Context(), reportOf(test.change))
 				if decision != test.decision || reason != "because" || !errors.Is(err, test.err) {
@@ -156,7 +156,7 @@ func TestOnlyRightsToReportAreRemembered(t *testing.T) {
 // TestNothingIsRememberedForNoTime is what the flag says of 0.
 func TestNothingIsRememberedForNoTime(t *testing.T) {
 	inner := &hub{decision: authorizer.DecisionAllow}
-	a := RememberReporters(inner.authorizer(), 0, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
+	a := RememberReporters(inner.authorizer(), nil, 0, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
 	allowed(t, a, reportOf())
 	allowed(t, a, reportOf())
 	if inner.asked != 2 {
@@ -179,5 +179,20 @@ func TestSpreadOut(t *testing.T) {
 	}
 	if ttl := spreadOut(1); ttl != 1 {
 		t.Errorf("the shortest time became %s", ttl)
+	}
+}
+
+// TestReportersAreAskedAboutApart asks one authorizer about reports, and another about everything else.
+func TestReportersAreAskedAboutApart(t *testing.T) {
+	all, reporters := &hub{decision: authorizer.DecisionAllow}, &hub{decision: authorizer.DecisionAllow}
+	a := RememberReporters(all.authorizer(), reporters.authorizer(), time.Minute, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
+	allowed(t, a, reportOf())
+	allowed(t, a, reportOf())
+	if all.asked != 0 || reporters.asked != 1 {
+		t.Errorf("of two reports %d were asked about with all others, and %d apart", all.asked, reporters.asked)
+	}
+	allowed(t, a, reportOf(func(a *authorizer.AttributesRecord, _ *user.DefaultInfo) { a.Verb = "get" }))
+	if all.asked != 1 || reporters.asked != 1 {
+		t.Errorf("of a get %d were asked about with all others, and %d apart", all.asked, reporters.asked)
 	}
 }

@@ -157,7 +157,7 @@ func TestImpersonationIsJudgedEachTime(t *testing.T) {
 			return authorizer.DecisionNoOpinion, "", nil
 		}
 		return authorizer.DecisionAllow, "", nil
-	}), time.Minute, wall)
+	}), nil, time.Minute, wall)
 	served := ""
 	handler := impersonation.WithImpersonation(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		who, _ := request.UserFrom(req.Context())

@@ -37,6 +37,8 @@ type fleet struct {
 	config *rest.Config
 	tokens []string
 	values map[string]float64
+	// patient takes 429 for an answer: while every right has to be asked for, that is what some are told.
+	patient bool
 	// sent is called with the facts of a cluster right before they are sent, if they are others than before.
 	sent func(cluster, gpus int)
 }
@@ -206,6 +208,9 @@ func (f fleet) report(ctx context.Context, client *http.Client, encoder runtime.
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
+	if f.patient && resp.StatusCode == http.StatusTooManyRequests {
+		return err
+	}
 	if err == nil && resp.StatusCode != http.StatusCreated {
 		err = fmt.Errorf("report of %s: %d %s", name(i), resp.StatusCode, answer[:min(len(answer), 300)])
 	}

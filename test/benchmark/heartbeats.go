@@ -157,8 +157,10 @@ func (b *bench) reports(ctx context.Context) ([]figures, error) {
 		b.say(way.name + ": first reports")
 		values := map[string]float64{}
 		way.fleet.values = values
-		// The first round is another matter: every cluster is new, and every right is asked for.
-		if _, err := way.fleet.run(ctx, b.interval); err != nil {
+		// The first rounds are another matter: every cluster is new, and every right is asked for.
+		warming := way.fleet
+		warming.patient = true
+		if _, err := warming.run(ctx, 2*b.interval); err != nil {
 			return nil, err
 		}
 		b.say(way.name + ": reports")

@@ -70,7 +70,13 @@ func TestReviewsOfReporters(t *testing.T) {
 	f.addMany(clusters, func(i int) string { return profileNamed(fmt.Sprint("c", i), managed) })
 	all := newAgents(t, f, clusters)
 	eventually(t, "the right to be there", func() bool { return all[0].do(reportOf("c0", "")).code != http.StatusForbidden })
-	all.round(t, interval)
+	// While every right has to be asked for, some reports are told to come again, and are asked about in the next round.
+	for range 5 {
+		before := reviewsAsked(t, server)
+		if all.round(t, interval); reviewsAsked(t, server)-before < clusters/100 {
+			break
+		}
+	}
 	before, started := reviewsAsked(t, server), time.Now()
 	var took []time.Duration
 	for range rounds {

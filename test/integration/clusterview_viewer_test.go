@@ -35,6 +35,8 @@ type viewer struct {
 	mu      sync.Mutex
 	objects map[string]*v1alpha1.ClusterStatus
 	version uint64
+	// from is the version that it began at.
+	from    uint64
 	events  []sighting
 	relists int
 	resumed int
@@ -50,6 +52,7 @@ func startViewer(t *testing.T, clients ...binnaclev1alpha1.ClusterStatusInterfac
 	if err := v.list(ctx, clients[0]); err != nil {
 		t.Fatal(err)
 	}
+	v.from = v.version
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

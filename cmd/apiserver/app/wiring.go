@@ -112,7 +112,13 @@ func (o *Options) newAggregated(ctx context.Context) (*genericapiserver.GenericA
 	}
 	c.Authentication.Authenticator = apiserver.RememberReporterTokens(
 		apiserver.AnonymousOnlyForHealth(c.Authentication.Authenticator), o.ClusterStatus.ReporterTTL, clock.RealClock{})
-	server, err := apiserver.Config{Generic: c, Features: o.features, Traced: o.Recommended.Traces.ConfigFile != "", ClusterStatus: o.clusterStatusConfig()}.New()
+	reporters, err := o.reportAuthorizer()
+	if err != nil {
+		return nil, err
+	}
+	server, err := apiserver.Config{
+		Generic: c, Features: o.features, Traced: o.Recommended.Traces.ConfigFile != "", ClusterStatus: o.clusterStatusConfig(), ReportAuthorizer: reporters,
+	}.New()
 	if err != nil {
 		return nil, err
 	}
