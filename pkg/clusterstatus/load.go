@@ -10,6 +10,7 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	pagesv1 "github.com/binnacle-dev/binnacle/pkg/apis/pages/v1"
 	"github.com/binnacle-dev/binnacle/pkg/clusterstatus/derive"
+	"github.com/binnacle-dev/binnacle/pkg/report"
 	"github.com/binnacle-dev/binnacle/pkg/report/pages"
 )
 
@@ -91,11 +92,8 @@ func (e *Engine) beginEpoch(ctx context.Context, state *pages.State) error {
 // swapHead writes the head if nobody else did since.
 func (e *Engine) swapHead(ctx context.Context, head pagesv1.Head, since int64) error {
 	key := e.sources[2].prefix + pages.HeadKey
-	value, err := pages.Encode(&head)
+	value, err := report.Seal(ctx, e.sources[2].transformer(), key, &head)
 	if err != nil {
-		return err
-	}
-	if value, err = e.sources[2].transformer().TransformToStorage(ctx, value, keyContext(key)); err != nil {
 		return err
 	}
 	// If it is lost to another server, the load that follows finds what that one wrote.

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+
+	"github.com/binnacle-dev/binnacle/pkg/report"
 )
 
 // source is one of our resources in etcd: where its values lie, and how they are read.
@@ -32,20 +34,12 @@ func newSource(getter generic.RESTOptionsGetter, resource schema.GroupResource, 
 	return source{prefix: path.Join("/", options.StorageConfig.Prefix, options.ResourcePrefix) + "/", config: options.StorageConfig}, nil
 }
 
-// keyContext is what encryption binds a value to: the key, as the storage of the library has it.
-type keyContext string
-
-// AuthenticatedData implements value.Context.
-func (k keyContext) AuthenticatedData() []byte { return []byte(k) }
-
-var _ value.Context = keyContext("")
-
 // transformer returns what stands between a value and its bytes in etcd: compression, and encryption at rest.
 func (s source) transformer() value.Transformer { return s.config.Transformer }
 
 // open returns the value behind compression and encryption, and whether it would be stored otherwise now.
 func (s source) open(ctx context.Context, key string, data []byte) (opened []byte, stale bool, err error) {
-	return s.transformer().TransformFromStorage(ctx, data, keyContext(key))
+	return s.transformer().TransformFromStorage(ctx, data, report.KeyContext(key))
 }
 
 // decode reads an object into the internal type, as the storage does.

@@ -14,25 +14,13 @@ type writes struct {
 	bytes      map[string]int
 }
 
-// keyContext is what encryption binds a value to: the key, as the storage of the library has it.
-type keyContext string
-
-// AuthenticatedData implements value.Context.
-func (k keyContext) AuthenticatedData() []byte { return []byte(k) }
-
 // operations encodes a publication.
 func (p *Publisher) operations(ctx context.Context, publication *pages.Publication) (*writes, error) {
 	w := &writes{bytes: map[string]int{}}
-	put := func(kind, key string, page interface {
-		Marshal() ([]byte, error)
-		Unmarshal([]byte) error
-	}) error {
+	put := func(kind, key string, page pages.Message) error {
 		key = p.Prefix + key
-		value, err := pages.Encode(page)
+		value, err := Seal(ctx, p.Transformer, key, page)
 		if err != nil {
-			return err
-		}
-		if value, err = p.Transformer.TransformToStorage(ctx, value, keyContext(key)); err != nil {
 			return err
 		}
 		w.operations = append(w.operations, clientv3.OpPut(key, string(value)))

@@ -76,7 +76,7 @@ func (f *fleet) publish(in Input) (*Publication, []types.UID) {
 	if !p.Due {
 		return nil, nil
 	}
-	put := func(key string, page message) Change {
+	put := func(key string, page Message) Change {
 		value, err := Encode(page)
 		if err != nil {
 			f.t.Fatal(err)

@@ -46,14 +46,14 @@ func parseKey(key string) (prefix string, number int64, err error) {
 	return "", 0, fmt.Errorf("no page of format %d has the key %q", Format, key)
 }
 
-// message is a page.
-type message interface {
+// Message is a page.
+type Message interface {
 	Marshal() ([]byte, error)
 	Unmarshal([]byte) error
 }
 
 // Encode returns the value of a page.
-func Encode(page message) ([]byte, error) {
+func Encode(page Message) ([]byte, error) {
 	data, err := page.Marshal()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func Encode(page message) ([]byte, error) {
 	return append([]byte{magic, Format}, data...), nil
 }
 
-func decode(data []byte, page message) error {
+func decode(data []byte, page Message) error {
 	if len(data) < 2 || data[0] != magic {
 		return fmt.Errorf("this is no page: it does not begin with %q", magic)
 	}

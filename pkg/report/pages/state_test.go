@@ -185,7 +185,7 @@ func TestDamaged(t *testing.T) {
 // Inputs that are found are minimized for a minute each unless -fuzzminimizetime says otherwise, during which the number of executions
 // stands still.
 func FuzzPages(f *testing.F) {
-	encode := func(page message) []byte {
+	encode := func(page Message) []byte {
 		value, err := Encode(page)
 		if err != nil {
 			f.Fatal(err)
@@ -228,7 +228,7 @@ func FuzzPages(f *testing.F) {
 	})
 }
 
-func mustEncode(t *testing.T, page message) []byte {
+func mustEncode(t *testing.T, page Message) []byte {
 	t.Helper()
 	value, err := Encode(page)
 	if err != nil {
