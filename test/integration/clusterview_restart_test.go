@@ -26,10 +26,8 @@ type lonely struct {
 	witness *witness
 }
 
-// TestNobodyIsBlamedForUs takes the only server away, and its etcd, for a moment and for longer than the grace period. No reader is ever shown
-// fewer clusters, nor one Unreachable that only could not be heard; one that falls silent meanwhile is found a grace period afterwards.
-func TestNobodyIsBlamedForUs(t *testing.T) {
-	t.Parallel() // It mostly waits.
+func newLonely(t *testing.T) *lonely {
+	t.Helper()
 	l := &lonely{t: t}
 	l.etcd, _ = externalEtcd(t)
 	l.server = startOn(t, l.etcd, "--cluster-grace-period="+lonelyGrace.String(), "--cluster-mass-silence-percent=100")
@@ -38,7 +36,14 @@ func TestNobodyIsBlamedForUs(t *testing.T) {
 	l.reports = newReporters(t, l.crowd.namespace, config).start(t, l.crowd.names, steady)
 	untilAll(t, statusesOf(t, config, l.crowd.namespace), "all to be Ready", inPhase(v1alpha1.ClusterReady))
 	l.witness = startWitness(t, config, l.crowd)
+	return l
+}
 
+// TestNobodyIsBlamedForUs takes the only server away, and its etcd, for a moment and for longer than the grace period. No reader is ever shown
+// fewer clusters, nor one Unreachable that only could not be heard; one that falls silent meanwhile is found a grace period afterwards.
+func TestNobodyIsBlamedForUs(t *testing.T) {
+	t.Parallel() // It mostly waits.
+	l := newLonely(t)
 	for i, away := range []struct {
 		name string
 		away func() (back time.Time)
@@ -69,16 +74,7 @@ func (l *lonely) run(t *testing.T, dies string, away func() time.Time) {
 	within(t, viewPatience, "a report of the one that dies", func() bool { return l.reports.taken()[dies] > last })
 	l.reports.mute(true, dies)
 	back := away()
-	taken := l.reports.taken()
-	within(t, viewPatience, "reports afterwards", func() bool {
-		now := l.reports.taken()
-		for _, name := range l.crowd.names {
-			if !l.reports.isMuted(name) && now[name] < taken[name]+2 {
-				return false
-			}
-		}
-		return true
-	})
+	l.everybodyReports(t)
 	client := statusesOf(t, adminOf(t, l.server), l.crowd.namespace)
 	l.witness.expect(dies)
 	var since time.Time
@@ -98,35 +94,27 @@ func (l *lonely) run(t *testing.T, dies string, away func() time.Time) {
 	l.witness.check(t)
 }
 
-// killed kills the server and starts it at once, until it was caught before its view was loaded: it says what it misses, and serves nothing
-// that it does not know. It is never away for so long that grace would count anew.
+// killed kills the server and starts it at once.
 func (l *lonely) killed() time.Time {
-	t := l.t
-	t.Helper()
-	named, refused, told := false, false, false
-	for try := range 10 {
-		l.do(l.server.Kill())
-		ready := make(chan error, 1)
-		go func() { ready <- l.server.Start(context.WithoutCancel(t.Context())) }()
-		for over := false; !over; {
-			select {
-			case err := <-ready:
-				l.do(err)
-				over = true
-			case <-time.After(time.Millisecond):
-			}
-			health, list, report := l.witness.ask("/readyz"), l.witness.ask(l.witness.path), l.reports.send(t.Context(), 0, "c9", steady(9, 0))
-			named = named || health.code == http.StatusInternalServerError && strings.Contains(health.text, "[-]cluster-status-view failed")
-			refused = refused || list.code == http.StatusServiceUnavailable && list.retry != ""
-			told = told || report.code == http.StatusServiceUnavailable && report.retry != ""
-		}
-		if named && refused && told {
-			t.Logf("caught before its view was loaded at start %d", try+1)
-			return l.reports.lastSent(l.crowd.names[0])
-		}
-	}
-	t.Errorf("in ten starts, readyz named the view: %t; a list was 503 with Retry-After: %t; a report was: %t", named, refused, told)
+	l.t.Helper()
+	l.do(l.server.Kill())
+	l.do(l.server.Start(l.t.Context()))
 	return l.reports.lastSent(l.crowd.names[0])
+}
+
+// everybodyReports returns once each cluster that is not muted has reported twice.
+func (l *lonely) everybodyReports(t *testing.T) {
+	t.Helper()
+	taken := l.reports.taken()
+	within(t, viewPatience, "reports afterwards", func() bool {
+		now := l.reports.taken()
+		for _, name := range l.crowd.names {
+			if !l.reports.isMuted(name) && now[name] < taken[name]+2 {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // startedLater leaves the server away for longer than the grace period.
@@ -179,4 +167,59 @@ func (l *lonely) do(err error) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
+}
+
+// TestNothingBeforeTheView starts a server whose etcd stops answering as soon as readyz says that the view is missing, which leaves time to
+// see that nothing is served that the server does not know. Where that was too late, it is tried again, once everybody was heard: nobody
+// is away for longer than the grace period.
+func TestNothingBeforeTheView(t *testing.T) {
+	t.Parallel()
+	l := newLonely(t)
+	register(t, adminOf(t, l.server), "others", 3000) // So that the view takes a moment.
+	for try := range 20 {
+		if l.caughtWithoutView() {
+			t.Logf("caught at start %d", try+1)
+			break
+		}
+		l.everybodyReports(t)
+		if try == 19 {
+			t.Error("the server was never seen before its view was loaded")
+		}
+	}
+	l.everybodyReports(t)
+	l.reports.stop()
+	l.reports.check(t)
+	l.witness.stop()
+	l.witness.check(t)
+}
+
+const withoutView = "[-]cluster-status-view failed"
+
+func (l *lonely) caughtWithoutView() (caught bool) {
+	l.t.Helper()
+	l.do(l.server.Kill())
+	ready := make(chan error, 1)
+	go func() { ready <- l.server.Start(context.WithoutCancel(l.t.Context())) }()
+	for {
+		health := l.witness.ask("/readyz")
+		if health.code == http.StatusOK {
+			break
+		}
+		if health.code != http.StatusInternalServerError || !strings.Contains(health.text, withoutView) {
+			continue
+		}
+		l.do(l.etcd.Pause())
+		list, report := l.witness.ask(l.witness.path), l.reports.send(l.t.Context(), 0, "c9", steady(9, 0))
+		// If it is still missing, it was missing all the time.
+		caught = strings.Contains(l.witness.ask("/readyz").text, withoutView)
+		for what, a := range map[string]answered{"a list": list, "a report": report} {
+			if caught && (a.code != http.StatusServiceUnavailable || a.retry == "") {
+				l.t.Errorf("before the view is loaded, %s is %d, Retry-After %q", what, a.code, a.retry)
+			}
+		}
+		l.do(l.etcd.Resume())
+		break
+	}
+	l.do(<-ready)
+	return caught
 }
