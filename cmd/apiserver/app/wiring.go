@@ -110,8 +110,9 @@ func (o *Options) newAggregated(ctx context.Context) (*genericapiserver.GenericA
 	if err != nil {
 		return nil, err
 	}
-	c.Authentication.Authenticator = apiserver.RememberReporterTokens(
-		apiserver.AnonymousOnlyForHealth(c.Authentication.Authenticator), o.ClusterStatus.ReporterTTL, clock.RealClock{})
+	wall := clock.RealClock{}
+	authenticate := apiserver.RememberFrontProxies(c.Authentication.Authenticator, c.Authentication.RequestHeaderConfig, wall)
+	c.Authentication.Authenticator = apiserver.RememberReporterTokens(apiserver.AnonymousOnlyForHealth(authenticate), o.ClusterStatus.ReporterTTL, wall)
 	reporters, err := o.reportAuthorizer()
 	if err != nil {
 		return nil, err
