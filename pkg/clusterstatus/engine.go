@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -43,6 +44,9 @@ type Engine struct {
 	// prefix is what all our keys begin with.
 	prefix  string
 	sources [3]source
+
+	// names are those of the model.
+	names atomic.Pointer[names]
 
 	mu    sync.RWMutex
 	model *model
@@ -224,14 +228,7 @@ func (e *Engine) WaitFor(ctx context.Context, revision int64) error {
 }
 
 // Profile returns the uid of a ClusterProfile as the view has it.
-func (e *Engine) Profile(cluster string) (types.UID, bool) {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	if e.model == nil || e.model.profiles[cluster] == nil {
-		return "", false
-	}
-	return e.model.profiles[cluster].UID, true
-}
+func (e *Engine) Profile(cluster string) (types.UID, bool) { return e.names.Load().get(cluster) }
 
 // Check returns nil once the view can be served; else the error is the answer, and says why not.
 func (e *Engine) Check() error { return e.Log.Ready() }

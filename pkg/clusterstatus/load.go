@@ -43,6 +43,7 @@ func (e *Engine) load(ctx context.Context) (int64, error) {
 	}
 	e.mu.Lock()
 	e.model, e.loaded = model, true
+	e.names.Store(model.names)
 	e.mu.Unlock()
 	e.Clock.Observe(head.Stamp)
 	e.Log.Reset(revision, objects)

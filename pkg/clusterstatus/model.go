@@ -30,6 +30,7 @@ type model struct {
 
 	profiles   map[string]*multicluster.ClusterProfile
 	clusters   map[types.UID]string
+	names      *names
 	placements *placements
 	state      *pages.State
 }
@@ -37,7 +38,7 @@ type model struct {
 func newModel(profiles, decisions, reports source) *model {
 	return &model{
 		profileSource: profiles, decisionSource: decisions, pageSource: reports,
-		profiles: map[string]*multicluster.ClusterProfile{}, clusters: map[types.UID]string{},
+		profiles: map[string]*multicluster.ClusterProfile{}, clusters: map[types.UID]string{}, names: &names{uids: map[string]types.UID{}},
 		placements: newPlacements(), state: pages.NewState(),
 	}
 }
@@ -90,6 +91,9 @@ func (m *model) setProfile(ctx context.Context, cluster string, w write) {
 		delete(m.profiles, cluster)
 		delete(m.clusters, old.UID)
 	}
+	var uid types.UID
+	// In one step: a cluster whose profile changes has one all the time.
+	defer func() { m.names.set(cluster, uid) }()
 	if w.value == nil {
 		return
 	}
@@ -107,6 +111,7 @@ func (m *model) setProfile(ctx context.Context, cluster string, w write) {
 	profile.Status.AccessProviders, profile.Status.CredentialProviders = nil, nil
 	m.profiles[cluster] = profile
 	m.clusters[profile.UID] = cluster
+	uid = profile.UID
 }
 
 func (m *model) setDecision(ctx context.Context, key string, w write, touch func(string)) {
