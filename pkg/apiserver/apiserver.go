@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/openapi/resolver"
 	"k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	"k8s.io/component-base/featuregate"
@@ -76,11 +77,12 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 	schemas := bodycheck.Cached(resolver.NewDefinitionsSchemaResolver(openAPIDefinitions, Scheme))
 	likeCustomResources := c.Features.Enabled(features.CustomResourceErrors)
 	build := c.Generic.BuildHandlerChainFunc
+	direct := &reportHandler{}
 	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
 		if likeCustomResources {
 			handler = filters.WithApplyBodyCheck(handler, Codecs, schemas, config.MaxRequestBodyBytes, isOurs)
 		}
-		handler = filters.WithFailedReviews(reportsApart(build, config, filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), c.Traced), Codecs)
+		handler = filters.WithFailedReviews(reportsApart(build, config, filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), direct, c.Traced), Codecs)
 		drain := filters.Drain{
 			Shutdown: config.ShutdownInitiatedNotify(), Delay: config.ShutdownDelayDuration,
 			Resolver: config.RequestInfoResolver, LongRunning: config.LongRunningFunc,
@@ -105,7 +107,7 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 	if len(group.VersionedResourcesStorageMap) == 0 {
 		return nil, fmt.Errorf("nothing is left to serve: --runtime-config disables every version of %s", multicluster.GroupName)
 	}
-	if err := c.installClusterStatus(server); err != nil {
+	if err := c.installClusterStatus(server, direct); err != nil {
 		return nil, err
 	}
 	if err := server.InstallAPIGroup(&group); err != nil {
@@ -124,7 +126,7 @@ func (c Config) reportAuthorizer() authorizer.Authorizer {
 }
 
 // installClusterStatus serves the view of the clusters, unless it is disabled.
-func (c Config) installClusterStatus(server *genericapiserver.GenericAPIServer) error {
+func (c Config) installClusterStatus(server *genericapiserver.GenericAPIServer, direct *reportHandler) error {
 	if !slices.ContainsFunc(binnaclerest.Versions, func(version schema.GroupVersion) bool {
 		return c.Generic.MergedResourceConfig.ResourceEnabled(version.WithResource("clusterstatuses"))
 	}) {
@@ -138,6 +140,9 @@ func (c Config) installClusterStatus(server *genericapiserver.GenericAPIServer) 
 	group.VersionedResourcesStorageMap = binnaclerest.NewStorage(Scheme, c.Generic.MergedResourceConfig, status.engine, status.table)
 	if err := server.InstallAPIGroup(&group); err != nil {
 		return err
+	}
+	if storage, ok := group.VersionedResourcesStorageMap[reportResource.Version]["clusterstatuses/report"].(rest.NamedCreater); ok {
+		direct.serve(storage, server.EquivalentResourceRegistry)
 	}
 	return status.addTo(server)
 }

@@ -32,12 +32,13 @@ var reports = filters.Subresource{GroupResource: binnacle.Resource("clusterstatu
 // reportsApart serves reports beside everything else, with a limit of their own: so a fleet that reports in a rush takes no place from
 // anybody, and its requests, which are all alike and small, need not be put in fair order. On the hub they are, in the priority level
 // binnacle-reports.
-func reportsApart(build func(http.Handler, *genericapiserver.Config) http.Handler, config *genericapiserver.Config, handler http.Handler, traced bool) http.Handler {
+func reportsApart(build func(http.Handler, *genericapiserver.Config) http.Handler, config *genericapiserver.Config, handler http.Handler, direct *reportHandler, traced bool) http.Handler {
 	handler = reports.WithoutTransforms(handler, Codecs)
 	own := *config
 	own.FlowControl = nil
 	own.MaxRequestsInFlight, own.MaxMutatingRequestsInFlight = reportsInFlight, reportsInFlight
-	posted := buildReportChain(handler, &own)
+	direct.library, direct.admit = handler, config.AdmissionControl
+	posted := buildReportChain(direct, &own)
 	if traced || config.ShutdownSendRetryAfter { // They are in the long chain only.
 		posted = build(withReportBody(handler), &own)
 	}
@@ -60,7 +61,8 @@ func withReportBody(handler http.Handler) http.Handler {
 }
 
 // buildReportChain is the library's DefaultBuildHandlerChain without what does nothing for a report: fairness, spans of traces that nobody
-// collects, the time that each filter takes, and CORS. That is a good part of what a report costs.
+// collects, the time that each filter takes, and CORS; what a request is is known already. Nothing takes a report from its goroutine when its
+// time is up, since all that it waits for ends with its context. That is a good part of what a report costs.
 func buildReportChain(handler http.Handler, c *genericapiserver.Config) http.Handler {
 	handler = genericapifilters.WithAuthorization(handler, c.Authorization.Authorizer, c.Serializer)
 	handler = genericfilters.WithMaxInFlightLimit(handler, c.MaxRequestsInFlight, c.MaxMutatingRequestsInFlight, c.LongRunningFunc)
@@ -74,7 +76,6 @@ func buildReportChain(handler http.Handler, c *genericapiserver.Config) http.Han
 	failed := genericapifilters.WithFailedAuthenticationAudit(genericapifilters.Unauthorized(c.Serializer), c.AuditBackend, c.AuditPolicyRuleEvaluator)
 	handler = genericapifilters.WithAuthentication(handler, c.Authentication.Authenticator, failed, c.Authentication.APIAudiences, c.Authentication.RequestHeaderConfig)
 	handler = genericapifilters.WithWarningRecorder(handler)
-	handler = genericfilters.WithTimeoutForNonLongRunningRequests(handler, c.LongRunningFunc)
 	handler = genericapifilters.WithRequestDeadline(handler, c.AuditBackend, c.AuditPolicyRuleEvaluator, c.LongRunningFunc, c.Serializer, c.RequestTimeout)
 	handler = withReadDeadline(handler)
 	handler = genericfilters.WithWaitGroup(handler, c.LongRunningFunc, c.NonLongRunningRequestWaitGroup)
@@ -84,7 +85,6 @@ func buildReportChain(handler http.Handler, c *genericapiserver.Config) http.Han
 	handler = genericapifilters.WithCacheControl(handler)
 	handler = genericfilters.WithHSTS(handler, c.HSTSDirectives)
 	handler = genericfilters.WithHTTPLogging(handler)
-	handler = genericapifilters.WithRequestInfo(handler, c.RequestInfoResolver)
 	handler = genericapifilters.WithRequestReceivedTimestamp(handler)
 	handler = genericfilters.WithPanicRecovery(handler, c.RequestInfoResolver)
 	return genericapifilters.WithAuditInit(handler)

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	"github.com/binnacle-dev/binnacle/test/framework"
 )
 
@@ -64,12 +65,19 @@ func TestAdmissionOfReports(t *testing.T) {
 		a := agent.statuses.do(dry("x", propertyNamed("p", "secret")))
 		return a.code == http.StatusForbidden && strings.Contains(a.status.Message, "no secrets in reports")
 	})
-	for cluster, spec := range map[string]string{"x": propertyNamed("p", "secret"), "denied": rarely} {
-		if a := agent.statuses.do(reportOf(cluster, spec)); a.code/100 != 4 || a.code == http.StatusTooManyRequests {
-			t.Errorf("a report for %s that is denied: %d %s", cluster, a.code, a.raw)
+	secret := &v1alpha1.ClusterReport{Spec: v1alpha1.ClusterReportSpec{Properties: []v1alpha1.ReportedProperty{{Name: "p", Value: "secret"}}}}
+	for name, r := range map[string]request{
+		"the webhook":             reportOf("x", propertyNamed("p", "secret")),
+		"the policy":              reportOf("denied", rarely),
+		"the webhook in protobuf": inProtobuf(t, "x", secret),
+		"the policy in protobuf":  inProtobuf(t, "denied", &v1alpha1.ClusterReport{}),
+	} {
+		if a := agent.statuses.do(r); a.code != http.StatusForbidden && a.code != http.StatusUnprocessableEntity {
+			t.Errorf("a report that %s denies: %d %s", name, a.code, a.raw)
 		}
 	}
-	agent.report("x", rarely+`,"kubernetesVersion":"v1.37.2"`)
+	hook.forget()
+	agent.statuses.must(inProtobuf(t, "x", &v1alpha1.ClusterReport{Spec: v1alpha1.ClusterReportSpec{IntervalSeconds: ptr.To[int32](3600), KubernetesVersion: "v1.37.2"}}))
 	f.untilPhase("x", "Ready")
 	asked := hook.last(t)
 	type told struct{ Name, Namespace, Operation, Resource, SubResource, Kind, User, Object string }
@@ -176,6 +184,12 @@ func newReviewer(t *testing.T, decide func(r *admissionv1.AdmissionRequest) stri
 	t.Cleanup(hook.Close)
 	hook.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})
 	return hook
+}
+
+func (r *reviewer) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.allowed = nil
 }
 
 // last is the newest request that it allowed.

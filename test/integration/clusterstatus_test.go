@@ -170,6 +170,7 @@ var everywhere = map[string]func(t *testing.T, f fleet){
 	"limits of reports":  testReportLimits,
 	"large reports":      testLargeReports,
 	"encoded reports":    testReportEncodings,
+	"ordinary reports":   testOrdinaryReports,
 	"whose report":       testWhoseReport,
 	"one a second":       testReportsTooOften,
 	"dry run":            testReportDryRun,

@@ -57,6 +57,9 @@ func (d Drain) Filter(handler http.Handler) http.Handler {
 }
 
 func (d Drain) isWatch(req *http.Request) bool {
+	if req.Method != http.MethodGet {
+		return false
+	}
 	info, err := d.Resolver.NewRequestInfo(req)
 	return err == nil && d.LongRunning(req, info)
 }

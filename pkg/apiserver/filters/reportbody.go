@@ -41,19 +41,38 @@ func (s Subresource) WithBody(handler http.Handler, serializer runtime.Negotiate
 			responsewriters.ErrorNegotiated(err, serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
 			return
 		}
-		req.Body = io.NopCloser(bytes.NewReader(body))
+		req.Body = wholeBody{bytes.NewReader(body), body}
 		handler.ServeHTTP(w, req)
 	})
+}
+
+// wholeBody is a body that has been read.
+type wholeBody struct {
+	*bytes.Reader
+	data []byte
+}
+
+func (wholeBody) Close() error { return nil }
+
+// WholeBody returns the body that WithBody has read, without reading it; nil where it has not. It must not be changed.
+func WholeBody(req *http.Request) []byte {
+	body, ok := req.Body.(wholeBody)
+	if !ok {
+		return nil
+	}
+	return body.data
 }
 
 func (s Subresource) readBody(req *http.Request, rules BodyRules) ([]byte, error) {
 	var body []byte
 	tooLarge := req.ContentLength > rules.Limit
 	if !tooLarge && req.Body != nil {
-		var err error
-		if body, err = io.ReadAll(io.LimitReader(req.Body, rules.Limit+1)); err != nil {
+		// Room for what is told, and for the read that finds the end.
+		read := bytes.NewBuffer(make([]byte, 0, max(req.ContentLength, 0)+bytes.MinRead))
+		if _, err := read.ReadFrom(io.LimitReader(req.Body, rules.Limit+1)); err != nil {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot read the body: %v", err))
 		}
+		body = read.Bytes()
 		tooLarge = int64(len(body)) > rules.Limit
 	}
 	if !tooLarge && mediaType(req) == runtime.ContentTypeYAML {

@@ -19,12 +19,12 @@ func (s Subresource) Created(info *request.RequestInfo) bool {
 }
 
 // Split sends what is posted to a subresource one way, and everything else another. It stands before the handler that finds out what a
-// request is, and so finds out itself.
+// request is, and so finds out itself; what is posted has it in its context.
 func (s Subresource) Split(posted, other http.Handler, resolver request.RequestInfoResolver) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method == http.MethodPost {
 			if info, err := resolver.NewRequestInfo(req); err == nil && s.Created(info) {
-				posted.ServeHTTP(w, req)
+				posted.ServeHTTP(w, req.WithContext(request.WithRequestInfo(req.Context(), info)))
 				return
 			}
 		}
