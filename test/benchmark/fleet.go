@@ -36,6 +36,8 @@ type fleet struct {
 	*bench
 	config *rest.Config
 	tokens []string
+	// gpus are the free GPUs of each cluster, which stay until they change.
+	gpus   []atomic.Int64
 	values map[string]float64
 	// patient takes 429 for an answer: while every right has to be asked for, that is what some are told.
 	patient bool
@@ -183,14 +185,14 @@ func (f fleet) run(ctx context.Context, d time.Duration) (int, error) {
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
 
 func (f fleet) report(ctx context.Context, client *http.Client, encoder runtime.Encoder, i int) error {
-	gpus := i % 9
 	if rand.Float64() < f.changing() {
-		gpus = 100 + rand.IntN(800)
+		gpus := rand.IntN(900)
+		f.gpus[i].Store(int64(gpus))
 		if f.sent != nil {
 			f.sent(i, gpus)
 		}
 	}
-	body, err := runtime.Encode(encoder, facts(i, gpus))
+	body, err := runtime.Encode(encoder, facts(i, int(f.gpus[i].Load())))
 	if err != nil {
 		return err
 	}

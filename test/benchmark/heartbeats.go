@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -144,7 +145,9 @@ func (b *bench) reports(ctx context.Context) ([]figures, error) {
 	if err := b.during(ctx, 20*time.Second, idle, func(context.Context, time.Duration) (int, error) { return 1, wait(ctx, 20*time.Second) }); err != nil {
 		return nil, err
 	}
-	direct := fleet{bench: b, config: anonymously(b.server.ConfigFor("nobody")), tokens: tokens}
+	direct := fleet{bench: b, config: anonymously(b.server.ConfigFor("nobody")), tokens: tokens, gpus: make([]atomic.Int64, b.clusters)}
+	through := direct
+	through.config = anonymously(b.hub.AdminConfig())
 	var all []figures
 	for _, way := range []struct {
 		name     string
@@ -152,7 +155,7 @@ func (b *bench) reports(ctx context.Context) ([]figures, error) {
 		duration time.Duration
 	}{
 		{"binnacle direct", direct, b.fleetDuration},
-		{"binnacle", fleet{bench: b, config: anonymously(b.hub.AdminConfig()), tokens: tokens}, min(b.fleetDuration, 2*time.Minute)},
+		{"binnacle", through, min(b.fleetDuration, 2*time.Minute)},
 	} {
 		b.say(way.name + ": first reports")
 		values := map[string]float64{}
