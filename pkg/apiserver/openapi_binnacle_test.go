@@ -27,8 +27,12 @@ func own(t *testing.T) map[string]spec.Schema {
 
 func TestOwnModelNames(t *testing.T) {
 	var want []string
-	for _, name := range []string{"ClusterReport", "ClusterReportSpec", "ClusterReportStatus", "ClusterResources", "ClusterStatus", "ClusterStatusList",
-		"ClusterStatusStatus", "NodeCounts", "PlacementSummary", "ReportedCondition", "ReportedProperty", "SourcedProperty"} {
+	for _, name := range []string{"ClusterReference", "ClusterReport", "ClusterReportSpec", "ClusterReportStatus", "ClusterResources", "ClusterStatus", "ClusterStatusList",
+		"ClusterStatusStatus", "DecisionTarget", "NodeCounts", "PlacementSummary", "ReportedCondition", "ReportedProperty",
+		"Rollout", "RolloutAction", "RolloutActionSpec", "RolloutActionStatus", "RolloutApproval", "RolloutBudget", "RolloutCluster", "RolloutCounts",
+		"RolloutFeedback", "RolloutFeedbackSpec", "RolloutGate", "RolloutList", "RolloutOrder", "RolloutOutput", "RolloutPreview", "RolloutPreviewStatus",
+		"RolloutRequest", "RolloutRevision", "RolloutSpec", "RolloutStatus", "RolloutStep", "RolloutStepStatus", "RolloutTargets", "RolloutTimer",
+		"RolloutTransition", "SelectorTarget", "SourcedProperty"} {
 		want = append(want, "v1alpha1."+name)
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(own(t)))); diff != "" {
@@ -46,7 +50,8 @@ func TestOwnModelNames(t *testing.T) {
 
 func TestEveryOwnFieldIsExplained(t *testing.T) {
 	schemas := own(t)
-	for _, obj := range []any{v1alpha1.ClusterStatus{}, v1alpha1.ClusterStatusList{}, v1alpha1.ClusterReport{}} {
+	for _, obj := range []any{v1alpha1.ClusterStatus{}, v1alpha1.ClusterStatusList{}, v1alpha1.ClusterReport{},
+		v1alpha1.Rollout{}, v1alpha1.RolloutList{}, v1alpha1.RolloutAction{}, v1alpha1.RolloutFeedback{}, v1alpha1.RolloutPreview{}} {
 		explained(t, schemas, "v1alpha1."+reflect.TypeOf(obj).Name(), reflect.TypeOf(obj))
 	}
 	for name, schema := range schemas {
@@ -64,7 +69,7 @@ func TestEveryOwnFieldIsExplained(t *testing.T) {
 	}
 }
 
-// TestPublishedLimits pins the limits of a report that clients may read, each beside the rule that the server follows.
+// TestPublishedLimits pins the limits that clients may read, each beside the rule that the server follows.
 func TestPublishedLimits(t *testing.T) {
 	type limits struct {
 		Length, Items *int64
@@ -78,6 +83,13 @@ func TestPublishedLimits(t *testing.T) {
 		"ReportedProperty.name": {Length: n(253)}, "ReportedProperty.value": {Length: n(1024)},
 		"ReportedCondition.type": {Length: n(316)}, "ReportedCondition.reason": {Length: n(1024)}, "ReportedCondition.message": {Length: n(4096)},
 		"NodeCounts.total": {Least: f(0)}, "NodeCounts.ready": {Least: f(0)},
+
+		"SelectorTarget.expression": {Length: n(4096)}, "SelectorTarget.namespaces": {Items: n(64)}, "RolloutTargets.clusters": {Items: n(1000)},
+		"RolloutOutput.name": {Length: n(240)}, "RolloutOutput.schedulerName": {Length: n(253)}, "RolloutOrder.canaries": {Items: n(100)},
+		"RolloutSpec.steps": {Items: n(50)}, "RolloutStep.count": {Least: f(1)}, "RolloutStep.percent": {Least: f(1), Most: f(100)},
+		"RolloutGate.approval": {Least: f(1), Most: f(20)}, "RolloutBudget.count": {Least: f(0)}, "RolloutBudget.percent": {Least: f(0), Most: f(100)},
+		"RolloutActionSpec.clusters": {Items: n(1000)}, "RolloutActionSpec.idempotencyKey": {Length: n(64)}, "RolloutActionSpec.reason": {Length: n(1024)},
+		"RolloutActionSpec.toRevision": {Least: f(1)}, "RolloutFeedbackSpec.reason": {Length: n(64)}, "RolloutFeedbackSpec.revision": {Least: f(1)},
 	}
 	got := map[string]limits{}
 	for name, schema := range own(t) {
@@ -97,6 +109,8 @@ func TestOwnRequiredFieldsAndLists(t *testing.T) {
 	for model, required := range map[string][]string{
 		"ClusterReport": nil, "ClusterReportSpec": nil, "ReportedProperty": {"name"}, "ReportedCondition": {"type", "status"},
 		"ClusterStatus": nil, "ClusterStatusList": {"items"},
+		"Rollout": {"spec"}, "RolloutSpec": {"targets", "output", "steps"}, "RolloutStep": {"name"}, "RolloutGate": nil, "RolloutAction": nil, "RolloutActionSpec": nil,
+		"RolloutFeedback": {"spec"}, "RolloutFeedbackSpec": {"cluster", "revision", "outcome"}, "RolloutTargets": nil, "ClusterReference": {"name"},
 	} {
 		if diff := cmp.Diff(required, schemas["v1alpha1."+model].Required); diff != "" {
 			t.Errorf("%s requires (-want +got):\n%s", model, diff)
@@ -105,6 +119,7 @@ func TestOwnRequiredFieldsAndLists(t *testing.T) {
 	for field, keys := range map[string][]any{
 		"ClusterReportSpec.properties": {"name"}, "ClusterReportSpec.conditions": {"type"},
 		"ClusterStatusStatus.conditions": {"type"}, "ClusterStatusStatus.properties": {"name"}, "PlacementSummary.keys": nil,
+		"RolloutSpec.steps": {"name"}, "RolloutStatus.conditions": {"type"}, "RolloutStatus.clusters": nil,
 	} {
 		model, name, _ := strings.Cut(field, ".")
 		got, _ := schemas["v1alpha1."+model].Properties[name].Extensions["x-kubernetes-list-map-keys"].([]any)

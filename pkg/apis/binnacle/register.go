@@ -33,6 +33,11 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ClusterStatus{},
 		&ClusterStatusList{},
 		&ClusterReport{},
+		&Rollout{},
+		&RolloutList{},
+		&RolloutAction{},
+		&RolloutFeedback{},
+		&RolloutPreview{},
 	)
 	return nil
 }

@@ -8,7 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/randfill"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 )
 
 // Funcs returns what the kinds need beyond random values of each Go type.
@@ -30,6 +33,23 @@ func Funcs(serializer.CodecFactory) []any {
 			*t = &metav1.MicroTime{}
 			c.Fill(*t)
 		},
+		func(spec *binnacle.RolloutSpec, c randfill.Continue) {
+			c.FillNoCustom(spec)
+			// What is left out has another value after a round trip.
+			setDefault(&spec.Drift, binnacle.DriftFreeze)
+			setDefault(&spec.Disconnected, binnacle.DisconnectedHold)
+			setDefault(&spec.Progression, binnacle.ProgressionManual)
+			setDefault(&spec.Output.SchedulerName, "binnacle.dev/rollout")
+			if spec.FailureBudget == nil {
+				spec.FailureBudget = &binnacle.RolloutBudget{Count: ptr.To[int32](0)}
+			}
+		},
+	}
+}
+
+func setDefault[T comparable](value *T, other T) {
+	if *value == *new(T) {
+		*value = other
 	}
 }
 

@@ -109,7 +109,7 @@ func TestConversionKeepsEveryField(t *testing.T) {
 // TestFillerFillsEveryField guards the two tests above: a field that the filler never sets would pass them unseen.
 func TestFillerFillsEveryField(t *testing.T) {
 	scheme := newScheme()
-	for _, kind := range []string{"ClusterStatus", "ClusterReport"} {
+	for _, kind := range []string{"ClusterStatus", "ClusterReport", "Rollout", "RolloutAction", "RolloutFeedback", "RolloutPreview"} {
 		t.Run(kind, func(t *testing.T) {
 			filler := newFiller(t, scheme)
 			set, seen := map[string]bool{}, map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 )
 
-var kinds = []string{"ClusterStatus", "ClusterStatusList", "ClusterReport"}
+var kinds = []string{"ClusterStatus", "ClusterStatusList", "ClusterReport", "Rollout", "RolloutList", "RolloutAction", "RolloutFeedback", "RolloutPreview"}
 
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()

@@ -24,7 +24,7 @@ var (
 
 func init() {
 	// Only what is hand-written is registered here; generated files register themselves, so that this compiles without them.
-	localSchemeBuilder.Register(addKnownTypes, addFieldLabelConversions)
+	localSchemeBuilder.Register(addKnownTypes, addFieldLabelConversions, addDefaultingFuncs)
 }
 
 // Resource qualifies a resource with the group.
@@ -37,6 +37,11 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&ClusterStatus{},
 		&ClusterStatusList{},
 		&ClusterReport{},
+		&Rollout{},
+		&RolloutList{},
+		&RolloutAction{},
+		&RolloutFeedback{},
+		&RolloutPreview{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

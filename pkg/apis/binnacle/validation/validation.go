@@ -39,13 +39,7 @@ func ValidateClusterReport(report *binnacle.ClusterReport) field.ErrorList {
 // no control characters either.
 func validateTexts(spec *binnacle.ClusterReportSpec, fldPath *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	check := func(at *field.Path, text string, line bool) {
-		if !utf8.ValidString(text) {
-			errs = append(errs, field.Invalid(at, strings.ToValidUTF8(text, "\uFFFD"), "must be UTF-8"))
-		} else if line && strings.ContainsFunc(text, unicode.IsControl) {
-			errs = append(errs, field.Invalid(at, text, "must not have control characters"))
-		}
-	}
+	check := func(at *field.Path, text string, line bool) { errs = append(errs, validateText(at, text, line)...) }
 	check(fldPath.Child("kubernetesVersion"), spec.KubernetesVersion, true)
 	for i, p := range spec.Properties {
 		at := fldPath.Child("properties").Index(i)
@@ -56,6 +50,17 @@ func validateTexts(spec *binnacle.ClusterReportSpec, fldPath *field.Path) field.
 		check(fldPath.Child("conditions").Index(i).Child("message"), c.Message, false)
 	}
 	return errs
+}
+
+// validateText refuses what is not UTF-8 and, where it is shown in a line, control characters.
+func validateText(fldPath *field.Path, text string, line bool) field.ErrorList {
+	if !utf8.ValidString(text) {
+		return field.ErrorList{field.Invalid(fldPath, strings.ToValidUTF8(text, "\uFFFD"), "must be UTF-8")}
+	}
+	if line && strings.ContainsFunc(text, unicode.IsControl) {
+		return field.ErrorList{field.Invalid(fldPath, text, "must not have control characters")}
+	}
+	return nil
 }
 
 // ValidateNodeCounts refuses more ready nodes than there are.
