@@ -23,6 +23,7 @@ import (
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
+		v1alpha1.ClusterReference{}.OpenAPIModelName():                    schema_pkg_apis_binnacle_v1alpha1_ClusterReference(ref),
 		v1alpha1.ClusterReport{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_ClusterReport(ref),
 		v1alpha1.ClusterReportSpec{}.OpenAPIModelName():                   schema_pkg_apis_binnacle_v1alpha1_ClusterReportSpec(ref),
 		v1alpha1.ClusterReportStatus{}.OpenAPIModelName():                 schema_pkg_apis_binnacle_v1alpha1_ClusterReportStatus(ref),
@@ -30,10 +31,37 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.ClusterStatus{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_ClusterStatus(ref),
 		v1alpha1.ClusterStatusList{}.OpenAPIModelName():                   schema_pkg_apis_binnacle_v1alpha1_ClusterStatusList(ref),
 		v1alpha1.ClusterStatusStatus{}.OpenAPIModelName():                 schema_pkg_apis_binnacle_v1alpha1_ClusterStatusStatus(ref),
+		v1alpha1.DecisionTarget{}.OpenAPIModelName():                      schema_pkg_apis_binnacle_v1alpha1_DecisionTarget(ref),
 		v1alpha1.NodeCounts{}.OpenAPIModelName():                          schema_pkg_apis_binnacle_v1alpha1_NodeCounts(ref),
 		v1alpha1.PlacementSummary{}.OpenAPIModelName():                    schema_pkg_apis_binnacle_v1alpha1_PlacementSummary(ref),
 		v1alpha1.ReportedCondition{}.OpenAPIModelName():                   schema_pkg_apis_binnacle_v1alpha1_ReportedCondition(ref),
 		v1alpha1.ReportedProperty{}.OpenAPIModelName():                    schema_pkg_apis_binnacle_v1alpha1_ReportedProperty(ref),
+		v1alpha1.Rollout{}.OpenAPIModelName():                             schema_pkg_apis_binnacle_v1alpha1_Rollout(ref),
+		v1alpha1.RolloutAction{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_RolloutAction(ref),
+		v1alpha1.RolloutActionSpec{}.OpenAPIModelName():                   schema_pkg_apis_binnacle_v1alpha1_RolloutActionSpec(ref),
+		v1alpha1.RolloutActionStatus{}.OpenAPIModelName():                 schema_pkg_apis_binnacle_v1alpha1_RolloutActionStatus(ref),
+		v1alpha1.RolloutApproval{}.OpenAPIModelName():                     schema_pkg_apis_binnacle_v1alpha1_RolloutApproval(ref),
+		v1alpha1.RolloutBudget{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_RolloutBudget(ref),
+		v1alpha1.RolloutCluster{}.OpenAPIModelName():                      schema_pkg_apis_binnacle_v1alpha1_RolloutCluster(ref),
+		v1alpha1.RolloutCounts{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_RolloutCounts(ref),
+		v1alpha1.RolloutFeedback{}.OpenAPIModelName():                     schema_pkg_apis_binnacle_v1alpha1_RolloutFeedback(ref),
+		v1alpha1.RolloutFeedbackSpec{}.OpenAPIModelName():                 schema_pkg_apis_binnacle_v1alpha1_RolloutFeedbackSpec(ref),
+		v1alpha1.RolloutGate{}.OpenAPIModelName():                         schema_pkg_apis_binnacle_v1alpha1_RolloutGate(ref),
+		v1alpha1.RolloutList{}.OpenAPIModelName():                         schema_pkg_apis_binnacle_v1alpha1_RolloutList(ref),
+		v1alpha1.RolloutOrder{}.OpenAPIModelName():                        schema_pkg_apis_binnacle_v1alpha1_RolloutOrder(ref),
+		v1alpha1.RolloutOutput{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_RolloutOutput(ref),
+		v1alpha1.RolloutPreview{}.OpenAPIModelName():                      schema_pkg_apis_binnacle_v1alpha1_RolloutPreview(ref),
+		v1alpha1.RolloutPreviewStatus{}.OpenAPIModelName():                schema_pkg_apis_binnacle_v1alpha1_RolloutPreviewStatus(ref),
+		v1alpha1.RolloutRequest{}.OpenAPIModelName():                      schema_pkg_apis_binnacle_v1alpha1_RolloutRequest(ref),
+		v1alpha1.RolloutRevision{}.OpenAPIModelName():                     schema_pkg_apis_binnacle_v1alpha1_RolloutRevision(ref),
+		v1alpha1.RolloutSpec{}.OpenAPIModelName():                         schema_pkg_apis_binnacle_v1alpha1_RolloutSpec(ref),
+		v1alpha1.RolloutStatus{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_RolloutStatus(ref),
+		v1alpha1.RolloutStep{}.OpenAPIModelName():                         schema_pkg_apis_binnacle_v1alpha1_RolloutStep(ref),
+		v1alpha1.RolloutStepStatus{}.OpenAPIModelName():                   schema_pkg_apis_binnacle_v1alpha1_RolloutStepStatus(ref),
+		v1alpha1.RolloutTargets{}.OpenAPIModelName():                      schema_pkg_apis_binnacle_v1alpha1_RolloutTargets(ref),
+		v1alpha1.RolloutTimer{}.OpenAPIModelName():                        schema_pkg_apis_binnacle_v1alpha1_RolloutTimer(ref),
+		v1alpha1.RolloutTransition{}.OpenAPIModelName():                   schema_pkg_apis_binnacle_v1alpha1_RolloutTransition(ref),
+		v1alpha1.SelectorTarget{}.OpenAPIModelName():                      schema_pkg_apis_binnacle_v1alpha1_SelectorTarget(ref),
 		v1alpha1.SourcedProperty{}.OpenAPIModelName():                     schema_pkg_apis_binnacle_v1alpha1_SourcedProperty(ref),
 		multiclusterv1alpha1.AccessProvider{}.OpenAPIModelName():          schema_pkg_apis_multicluster_v1alpha1_AccessProvider(ref),
 		multiclusterv1alpha1.Cluster{}.OpenAPIModelName():                 schema_pkg_apis_multicluster_v1alpha1_Cluster(ref),
@@ -118,6 +146,35 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		runtime.TypeMeta{}.OpenAPIModelName():                             schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
 		runtime.Unknown{}.OpenAPIModelName():                              schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
 		version.Info{}.OpenAPIModelName():                                 schema_k8sio_apimachinery_pkg_version_Info(ref),
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_ClusterReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ClusterReference names a ClusterProfile.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the ClusterProfile.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the ClusterProfile: that of the Rollout where it is left out.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
 	}
 }
 
@@ -575,6 +632,28 @@ func schema_pkg_apis_binnacle_v1alpha1_ClusterStatusStatus(ref common.ReferenceC
 	}
 }
 
+func schema_pkg_apis_binnacle_v1alpha1_DecisionTarget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DecisionTarget is a decision of another producer, in the namespace of the Rollout.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "key is the decision-key that the slices of the decision carry. It is not that of the output.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"key"},
+			},
+		},
+	}
+}
+
 func schema_pkg_apis_binnacle_v1alpha1_NodeCounts(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -721,6 +800,1697 @@ func schema_pkg_apis_binnacle_v1alpha1_ReportedProperty(ref common.ReferenceCall
 				Required: []string{"name"},
 			},
 		},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_Rollout(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Rollout lets a set of clusters through in steps and publishes who is through as a decision: PlacementDecisions that it owns. Its subresources move it; nothing is let through before the first advance.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard object metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is which clusters are let through, in which steps, and where the result is published.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is how far the rollout is. Only the server writes it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.RolloutSpec{}.OpenAPIModelName(), v1alpha1.RolloutStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutAction(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutAction is posted to the subresources of a Rollout that move it: advance, pause, resume, approve, promote, abort, rollback and retry. The answer has a status that says where the rollout is then. A verb that the phase does not allow, and a precondition that does not hold, are refused with 409.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata may be left out. A name or namespace in it must be that of the Rollout.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what is asked for. All of it may be left out, except where a verb needs it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutActionSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the answer: it is ignored in a request.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutActionStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.RolloutActionSpec{}.OpenAPIModelName(), v1alpha1.RolloutActionStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutActionSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutActionSpec is what is asked for.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedStep": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedStep is the name of the step that the rollout must be in, empty for none yet; otherwise the answer is 409 with the current step.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"observedRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedRevision is the revision that the rollout must be at; otherwise the answer is 409 with the current one.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"idempotencyKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "idempotencyKey makes a repetition harmless: the same request under the same key changes nothing more, another request under it is refused with 409. The last 20 are remembered. At most 64 characters.",
+							MaxLength:   ptr.To[int64](64),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is why, for the record, at most 1024 characters. promote needs one.",
+							MaxLength:   ptr.To[int64](1024),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"toRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "toRevision is the recorded revision to return to. rollback needs it; no other verb takes it.",
+							Minimum:     ptr.To[float64](1),
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"clusters": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "clusters are the failed ones to try again, all where it is left out, at most 1,000. Only retry takes it.",
+							MaxItems:    ptr.To[int64](1000),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutActionStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutActionStatus is where a rollout is after an action.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase of the rollout.\n\nPossible enum values:\n - `\"Aborted\"` went back to the clusters that it started from.\n - `\"Completed\"` has taken its last step and passed that step's gate.\n - `\"Paused\"` was paused by a person.\n - `\"Pending\"` has not been started.\n - `\"Progressing\"` has taken a step and is not complete.\n - `\"RolledBack\"` went back to an earlier revision.\n - `\"Stopped\"` was stopped by the failure budget or the progress deadline. It may be paused besides.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Aborted", "Completed", "Paused", "Pending", "Progressing", "RolledBack", "Stopped"},
+						},
+					},
+					"step": {
+						SchemaProps: spec.SchemaProps{
+							Description: "step of the rollout, by its name.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"revision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revision of the rollout.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"waitingFor": {
+						SchemaProps: spec.SchemaProps{
+							Description: "waitingFor is what the rollout waits for.\n\nPossible enum values:\n - `\"Advance\"` waits for a person to advance.\n - `\"Approval\"` waits for people to approve.\n - `\"Resume\"` waits for a person to resume.\n - `\"Retry\"` waits for a person to retry, abort or roll back.\n - `\"Soak\"` waits for time to pass.\n - `\"Start\"` waits for the first advance.\n - `\"Step\"` waits for the server to take the next step, which it does at once unless clusters do not report.\n - `\"Success\"` waits for clusters to be settled.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Advance", "Approval", "Resume", "Retry", "Soak", "Start", "Step", "Success"},
+						},
+					},
+					"counts": {
+						SchemaProps: spec.SchemaProps{
+							Description: "counts are how many clusters are in each state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutCounts{}.OpenAPIModelName()),
+						},
+					},
+					"repeated": {
+						SchemaProps: spec.SchemaProps{
+							Description: "repeated says that the idempotency key was known, and that nothing was changed.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.RolloutCounts{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutApproval(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutApproval is one person's approval of what stands before the next step.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"user": {
+						SchemaProps: spec.SchemaProps{
+							Description: "user who approved.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time of the approval.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason that was given.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"user", "time"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutBudget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutBudget is how many clusters may fail: exactly one of count and percent.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"count": {
+						SchemaProps: spec.SchemaProps{
+							Description: "count of clusters, at least 0.",
+							Minimum:     ptr.To[float64](0),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"percent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "percent of the pinned targets, 0 to 100, rounded down.",
+							Minimum:     ptr.To[float64](0),
+							Maximum:     ptr.To[float64](100),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutCluster(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutCluster is one cluster of a rollout. There may be 10,000 in a status, so that every byte counts.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the ClusterProfile.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the ClusterProfile: that of the Rollout where it is left out.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"state": {
+						SchemaProps: spec.SchemaProps{
+							Description: "state is how far the cluster is.\n\nPossible enum values:\n - `\"Failed\"` is through, and a consumer reported failure.\n - `\"Held\"` was passed over by a step since it does not report.\n - `\"In\"` is through, and no consumer has said how it went.\n - `\"Leaving\"` was through before the run and is no target of it: the last step takes it out.\n - `\"Pending\"` is not through yet.\n - `\"Skipped\"` is a target no more.\n - `\"Succeeded\"` is through, and a consumer reported success.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Failed", "Held", "In", "Leaving", "Pending", "Skipped", "Succeeded"},
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason of the state, one word, where the state does not say it all: why the cluster is held or skipped, or why it failed.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"slice": {
+						SchemaProps: spec.SchemaProps{
+							Description: "slice is the index of the PlacementDecision that the cluster is in, while it is through; 0 is left out.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"history": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "history are the revisions with which the cluster came in and went out, in turn. With an odd number of them it is through. What no recorded revision needs is forgotten.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"integer"},
+										Format: "int64",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"name", "state"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutCounts(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutCounts are how many clusters there are.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targets of the run. Who was skipped after the start counts, so that percentages keep their meaning.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"in": {
+						SchemaProps: spec.SchemaProps{
+							Description: "in is how many clusters are through, whatever became of them.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"pending": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pending is how many targets are not through, without those that are held.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"held": {
+						SchemaProps: spec.SchemaProps{
+							Description: "held is how many targets are kept back since they do not report.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded is how many are through with success.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed is how many are through and failed.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"skipped": {
+						SchemaProps: spec.SchemaProps{
+							Description: "skipped is how many targets of the run are targets no more.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"leftOut": {
+						SchemaProps: spec.SchemaProps{
+							Description: "leftOut is how many clusters joined the targets and wait for the next run.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"slices": {
+						SchemaProps: spec.SchemaProps{
+							Description: "slices is how many PlacementDecisions the rollout publishes.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"targets", "in"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutFeedback(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutFeedback is what became of one cluster, posted to the subresource feedback of a Rollout by a consumer of its decision. The answer has a status. A revision that is not the current one, and a cluster that is not through, are refused with 409.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata may be left out. A name or namespace in it must be that of the Rollout.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what the consumer says.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutFeedbackSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the answer: it is ignored in a request.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutActionStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"spec"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.RolloutActionStatus{}.OpenAPIModelName(), v1alpha1.RolloutFeedbackSpec{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutFeedbackSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutFeedbackSpec is what became of one cluster.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"cluster": {
+						SchemaProps: spec.SchemaProps{
+							Description: "cluster that it is about.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+						},
+					},
+					"revision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revision of the decision that was acted upon, as the slices carry it.",
+							Default:     0,
+							Minimum:     ptr.To[float64](1),
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"outcome": {
+						SchemaProps: spec.SchemaProps{
+							Description: "outcome is Succeeded or Failed. A later one for the same cluster replaces it.\n\nPossible enum values:\n - `\"Failed\"` says that it does not.\n - `\"Succeeded\"` says that the cluster has what the decision brings it, and that it works.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Failed", "Succeeded"},
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is why, in one word of CamelCase, at most 64 characters.",
+							MaxLength:   ptr.To[int64](64),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"cluster", "revision", "outcome"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutGate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutGate is what stands between two steps.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"pause": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pause leaves the next step to a person though progression is Automatic. The last step has none.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"success": {
+						SchemaProps: spec.SchemaProps{
+							Description: "success waits until every cluster that is through is settled: a consumer reported its success, or its failure within the failure budget. No report is no success.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"soak": {
+						SchemaProps: spec.SchemaProps{
+							Description: "soak is how long to wait, from the start of the step or, with success, from when all were settled first. Time in which the rollout is paused or stopped does not count. 1s to 8760h.",
+							Ref:         ref(v1.Duration{}.OpenAPIModelName()),
+						},
+					},
+					"approval": {
+						SchemaProps: spec.SchemaProps{
+							Description: "approval is how many people must approve, 1 to 20: each once, and never who started the run. The last step has none.",
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](20),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Duration{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutList is a list of Rollouts.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the standard list metadata: the resourceVersion of the list, and where a page ends.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Description: "items are the objects of the list.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.Rollout{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.Rollout{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutOrder(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutOrder is who goes first.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"canaries": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "canaries go first, in this order, at most 100. Who is no target is passed over.",
+							MaxItems:    ptr.To[int64](100),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"label": {
+						SchemaProps: spec.SchemaProps{
+							Description: "label is the key of a label of the ClusterProfiles to sort by: whole numbers first, from the least, then other values by the alphabet, then who has no such label.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutOutput(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutOutput is the decision that a rollout publishes, as PlacementDecisions in its own namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"decisionKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "decisionKey is the decision-key that every slice carries. One unfinished rollout at a time may have it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"placementKey": {
+						SchemaProps: spec.SchemaProps{
+							Description: "placementKey is the placement-key that every slice carries, none where it is left out.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"schedulerName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "schedulerName is the scheduler that every slice names, binnacle.dev/rollout where it is left out. At most 253 characters.",
+							Default:     "binnacle.dev/rollout",
+							MaxLength:   ptr.To[int64](253),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is what the names of the slices begin with, before a dash and the index: the name of the Rollout where it is left out. At most 240 characters.",
+							MaxLength:   ptr.To[int64](240),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"decisionKey"},
+			},
+		},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutPreview(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutPreview is what a step would do, from the subresource preview of a Rollout. Nothing is changed by it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata has the name and namespace of the Rollout.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is what the step would do.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutPreviewStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.RolloutPreviewStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutPreviewStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutPreviewStatus is what a step would do now, if all before it were taken now.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"step": {
+						SchemaProps: spec.SchemaProps{
+							Description: "step that would be taken, by its name; steps between that would add nobody are passed over.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"fromStep": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fromStep is the current step, by its name.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"fromRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fromRevision is the current revision.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"targets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targets are how many clusters percentages are of.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"planned": {
+						SchemaProps: spec.SchemaProps{
+							Description: "planned is how many targets would be through.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"added": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "added are the clusters that would be let in.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"removed": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "removed are the clusters that would be taken out, which means that consumers remove there what they brought.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"held": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "held are the clusters that the step would pass over since they do not report.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"skipped": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "skipped are the clusters that are targets no more.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"leftOut": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "leftOut are the clusters that joined and wait for the next run.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"emptySteps": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "emptySteps are those passed over, by their names.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"blockers": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "blockers are what stands before the step now, for people.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutRequest is a request that carried an idempotency key.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "key that the request carried.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"hash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "hash of the verb, the user and the body, so that another request under the key is refused.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time of the request.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"key", "hash", "time"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutRevision(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutRevision is one that rollback may return to.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"revision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revision is its number.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time at which it was made.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"step": {
+						SchemaProps: spec.SchemaProps{
+							Description: "step that it was made by, by its name.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"clusters": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusters is how many were through.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"revision", "time", "clusters"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutSpec is what a rollout is to do. From the first revision on, output cannot change. While a run goes on, targets, order and the steps up to the current one cannot change; all else can.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targets are the clusters to let through, at most 10,000. They are pinned when a run starts; drift says what follows.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutTargets{}.OpenAPIModelName()),
+						},
+					},
+					"output": {
+						SchemaProps: spec.SchemaProps{
+							Description: "output is the decision that the rollout publishes.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutOutput{}.OpenAPIModelName()),
+						},
+					},
+					"steps": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "steps are how many clusters, or which, are through after each, 1 to 50. Each must be able to add clusters to those before it. The last is percent 100, so that nobody is forgotten.",
+							MaxItems:    ptr.To[int64](50),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.RolloutStep{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"order": {
+						SchemaProps: spec.SchemaProps{
+							Description: "order is who goes first. Within it, and without it, a hash of the decision key and the cluster decides, so that other clusters are first in each rollout.",
+							Ref:         ref(v1alpha1.RolloutOrder{}.OpenAPIModelName()),
+						},
+					},
+					"drift": {
+						SchemaProps: spec.SchemaProps{
+							Description: "drift is what becomes of clusters that join or leave the targets after the start: Freeze (the default), Follow or AppendToLast. A cluster whose ClusterProfile is deleted leaves in any case.\n\nPossible enum values:\n - `\"AppendToLast\"` lets who joins in with the last step. Who leaves stays.\n - `\"Follow\"` lets who joins take its place in the order, and lets who leaves go.\n - `\"Freeze\"` keeps the targets as they were at the start. Who joins is listed in status.leftOut and waits for the next run.",
+							Default:     "Freeze",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"AppendToLast", "Follow", "Freeze"},
+						},
+					},
+					"disconnected": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disconnected is what a step does with clusters that do not report: Hold (the default) or Include. A cluster that is held is let in by a later step or, after the last, as soon as it reports again.\n\nPossible enum values:\n - `\"Hold\"` passes over a cluster that does not report, and takes the next in the order.\n - `\"Include\"` treats it as any other.",
+							Default:     "Hold",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Hold", "Include"},
+						},
+					},
+					"failureBudget": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failureBudget is how many clusters may fail, none where it is left out. One more stops the rollout until retry, abort or rollback.",
+							Ref:         ref(v1alpha1.RolloutBudget{}.OpenAPIModelName()),
+						},
+					},
+					"progression": {
+						SchemaProps: spec.SchemaProps{
+							Description: "progression is who takes the steps after the first: Manual (the default) or Automatic. The first is always taken by a person.\n\nPossible enum values:\n - `\"Automatic\"` lets the server take a step as soon as its gate is open, unless the gate has a pause.\n - `\"Manual\"` leaves every step to a person.",
+							Default:     "Manual",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Automatic", "Manual"},
+						},
+					},
+					"progressDeadline": {
+						SchemaProps: spec.SchemaProps{
+							Description: "progressDeadline is how long the clusters of a step may take to be settled where its gate waits for success; later the rollout stops. Time in which it is paused does not count. 1s to 8760h; without it nothing is ever late.",
+							Ref:         ref(v1.Duration{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"targets", "output", "steps"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.RolloutBudget{}.OpenAPIModelName(), v1alpha1.RolloutOrder{}.OpenAPIModelName(), v1alpha1.RolloutOutput{}.OpenAPIModelName(), v1alpha1.RolloutStep{}.OpenAPIModelName(), v1alpha1.RolloutTargets{}.OpenAPIModelName(), v1.Duration{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutStatus is how far a rollout is. Times are by the clock of the server, in whole seconds.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the metadata.generation that the status was computed for.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase sums up how far the rollout is.\n\nPossible enum values:\n - `\"Aborted\"` went back to the clusters that it started from.\n - `\"Completed\"` has taken its last step and passed that step's gate.\n - `\"Paused\"` was paused by a person.\n - `\"Pending\"` has not been started.\n - `\"Progressing\"` has taken a step and is not complete.\n - `\"RolledBack\"` went back to an earlier revision.\n - `\"Stopped\"` was stopped by the failure budget or the progress deadline. It may be paused besides.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Aborted", "Completed", "Paused", "Pending", "Progressing", "RolledBack", "Stopped"},
+						},
+					},
+					"waitingFor": {
+						SchemaProps: spec.SchemaProps{
+							Description: "waitingFor is what the rollout waits for, the first of several; nothing once it is finished.\n\nPossible enum values:\n - `\"Advance\"` waits for a person to advance.\n - `\"Approval\"` waits for people to approve.\n - `\"Resume\"` waits for a person to resume.\n - `\"Retry\"` waits for a person to retry, abort or roll back.\n - `\"Soak\"` waits for time to pass.\n - `\"Start\"` waits for the first advance.\n - `\"Step\"` waits for the server to take the next step, which it does at once unless clusters do not report.\n - `\"Success\"` waits for clusters to be settled.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Advance", "Approval", "Resume", "Retry", "Soak", "Start", "Step", "Success"},
+						},
+					},
+					"planHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "planHash is a hash of the targets, the order and the steps that the run goes by.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"step": {
+						SchemaProps: spec.SchemaProps{
+							Description: "step is the step that was taken last, nothing before the start.",
+							Ref:         ref(v1alpha1.RolloutStepStatus{}.OpenAPIModelName()),
+						},
+					},
+					"revision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revision counts the changes of who is through. The slices carry it as their decision-revision.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"baseRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "baseRevision is the revision that the run started from and that abort returns to; 0 is nobody.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"startedBy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startedBy is the user who started the run. It may not approve.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the run was started.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the run was finished.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"nextTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nextTime is the next moment at which something happens by itself, nothing where nothing does.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"counts": {
+						SchemaProps: spec.SchemaProps{
+							Description: "counts are how many clusters are in each state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.RolloutCounts{}.OpenAPIModelName()),
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions are Complete, Paused, Stopped, Held and Drifted.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"clusters": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "clusters are the targets in their order, and who was through before.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.RolloutCluster{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"leftOut": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "leftOut are the first 100 clusters in alphabetical order that joined the targets and wait for the next run.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"transitions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "transitions are the last 20 things that moved the rollout, the newest last.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.RolloutTransition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"revisions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "revisions are the last 20 that rollback may return to, the newest last.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.RolloutRevision{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"requests": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "requests are the last 20 that carried an idempotency key.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.RolloutRequest{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterReference{}.OpenAPIModelName(), v1alpha1.RolloutCluster{}.OpenAPIModelName(), v1alpha1.RolloutCounts{}.OpenAPIModelName(), v1alpha1.RolloutRequest{}.OpenAPIModelName(), v1alpha1.RolloutRevision{}.OpenAPIModelName(), v1alpha1.RolloutStepStatus{}.OpenAPIModelName(), v1alpha1.RolloutTransition{}.OpenAPIModelName(), v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutStep(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutStep is who is through after a step: exactly one of percent, count and clusterSelector. Clusters that are through already count; they stay.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the step, a DNS label.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"percent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "percent of the pinned targets, 1 to 100, rounded up and at least one cluster.",
+							Minimum:     ptr.To[float64](1),
+							Maximum:     ptr.To[float64](100),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"count": {
+						SchemaProps: spec.SchemaProps{
+							Description: "count of clusters, at least 1. More than there are means all.",
+							Minimum:     ptr.To[float64](1),
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"clusterSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "clusterSelector is a ring: the targets that it selects by the labels of their ClusterProfiles are added. It is not empty, and no earlier ring selects all that it does.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"gate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "gate is what stands before the next step; after the last step, before the rollout is complete. All that it names must be passed, in any order. Without it, the next step may be taken at once.",
+							Ref:         ref(v1alpha1.RolloutGate{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.RolloutGate{}.OpenAPIModelName(), v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutStepStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutStepStatus is the step that was taken last.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the step.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"index": {
+						SchemaProps: spec.SchemaProps{
+							Description: "index of the step, from 0.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"planned": {
+						SchemaProps: spec.SchemaProps{
+							Description: "planned is how many targets are to be through after the step.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the step was taken.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"settledTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "settledTime is when all clusters that are through were settled first, where the gate waits for success.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"soak": {
+						SchemaProps: spec.SchemaProps{
+							Description: "soak is the timer of the gate's soak, nothing before it runs.",
+							Ref:         ref(v1alpha1.RolloutTimer{}.OpenAPIModelName()),
+						},
+					},
+					"deadline": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deadline is the timer of the progress deadline, nothing once all were settled.",
+							Ref:         ref(v1alpha1.RolloutTimer{}.OpenAPIModelName()),
+						},
+					},
+					"approvals": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "approvals of the gate, in the order in which they came.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.RolloutApproval{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"name", "index", "planned", "startTime"},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.RolloutApproval{}.OpenAPIModelName(), v1alpha1.RolloutTimer{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutTargets(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutTargets name the clusters of a rollout in exactly one of three ways.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"decision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "decision takes the clusters that another producer chose.",
+							Ref:         ref(v1alpha1.DecisionTarget{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector takes clusters by their labels and by what is known of them.",
+							Ref:         ref(v1alpha1.SelectorTarget{}.OpenAPIModelName()),
+						},
+					},
+					"clusters": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "clusters are the clusters themselves, at most 1,000, each once.",
+							MaxItems:    ptr.To[int64](1000),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.ClusterReference{}.OpenAPIModelName(), v1alpha1.DecisionTarget{}.OpenAPIModelName(), v1alpha1.SelectorTarget{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutTimer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutTimer is a time that runs, or one that is halted while the rollout is paused or stopped.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"endTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "endTime is when the time is over, while it runs.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"remaining": {
+						SchemaProps: spec.SchemaProps{
+							Description: "remaining is what is left of it, while it is halted.",
+							Ref:         ref(v1.Duration{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Duration{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutTransition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutTransition is something that moved a rollout.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time of the transition.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"verb": {
+						SchemaProps: spec.SchemaProps{
+							Description: "verb is the subresource that was called, or what the server did by itself: step, join, leave, stop or complete.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"user": {
+						SchemaProps: spec.SchemaProps{
+							Description: "user who called it. The server is binnacle.dev/automatic.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"groups": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "groups of the user, the first 20.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason that was given.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase after the transition.\n\nPossible enum values:\n - `\"Aborted\"` went back to the clusters that it started from.\n - `\"Completed\"` has taken its last step and passed that step's gate.\n - `\"Paused\"` was paused by a person.\n - `\"Pending\"` has not been started.\n - `\"Progressing\"` has taken a step and is not complete.\n - `\"RolledBack\"` went back to an earlier revision.\n - `\"Stopped\"` was stopped by the failure budget or the progress deadline. It may be paused besides.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Aborted", "Completed", "Paused", "Pending", "Progressing", "RolledBack", "Stopped"},
+						},
+					},
+					"step": {
+						SchemaProps: spec.SchemaProps{
+							Description: "step after the transition, by its name.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"revision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revision after the transition.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says more, for people: which steps were skipped as empty, which clusters stopped the rollout.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"time", "verb", "user", "phase"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_SelectorTarget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SelectorTarget selects ClusterProfiles. One of labels and expression is needed: \"true\" takes all clusters of the namespaces.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespaces": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaces are those of the ClusterProfiles, at most 64.",
+							MaxItems:    ptr.To[int64](64),
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"labels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labels select by the labels of the ClusterProfile. An empty selector is refused.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"expression": {
+						SchemaProps: spec.SchemaProps{
+							Description: "expression is CEL over profile (the ClusterProfile) and status (of its ClusterStatus) that says whether the cluster is taken. Both must hold where labels are given too. At most 4096 characters.",
+							MaxLength:   ptr.To[int64](4096),
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"namespaces"},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelector{}.OpenAPIModelName()},
 	}
 }
 

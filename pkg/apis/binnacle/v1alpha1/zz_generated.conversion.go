@@ -23,6 +23,16 @@ func init() {
 // RegisterConversions adds conversion functions to the given scheme.
 // Public to allow building arbitrary schemes.
 func RegisterConversions(s *runtime.Scheme) error {
+	if err := s.AddGeneratedConversionFunc((*ClusterReference)(nil), (*binnacle.ClusterReference)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ClusterReference_To_binnacle_ClusterReference(a.(*ClusterReference), b.(*binnacle.ClusterReference), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.ClusterReference)(nil), (*ClusterReference)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_ClusterReference_To_v1alpha1_ClusterReference(a.(*binnacle.ClusterReference), b.(*ClusterReference), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*ClusterReport)(nil), (*binnacle.ClusterReport)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_ClusterReport_To_binnacle_ClusterReport(a.(*ClusterReport), b.(*binnacle.ClusterReport), scope)
 	}); err != nil {
@@ -93,6 +103,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*DecisionTarget)(nil), (*binnacle.DecisionTarget)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DecisionTarget_To_binnacle_DecisionTarget(a.(*DecisionTarget), b.(*binnacle.DecisionTarget), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.DecisionTarget)(nil), (*DecisionTarget)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_DecisionTarget_To_v1alpha1_DecisionTarget(a.(*binnacle.DecisionTarget), b.(*DecisionTarget), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*NodeCounts)(nil), (*binnacle.NodeCounts)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_NodeCounts_To_binnacle_NodeCounts(a.(*NodeCounts), b.(*binnacle.NodeCounts), scope)
 	}); err != nil {
@@ -133,6 +153,266 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*Rollout)(nil), (*binnacle.Rollout)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_Rollout_To_binnacle_Rollout(a.(*Rollout), b.(*binnacle.Rollout), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.Rollout)(nil), (*Rollout)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_Rollout_To_v1alpha1_Rollout(a.(*binnacle.Rollout), b.(*Rollout), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutAction)(nil), (*binnacle.RolloutAction)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutAction_To_binnacle_RolloutAction(a.(*RolloutAction), b.(*binnacle.RolloutAction), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutAction)(nil), (*RolloutAction)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutAction_To_v1alpha1_RolloutAction(a.(*binnacle.RolloutAction), b.(*RolloutAction), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutActionSpec)(nil), (*binnacle.RolloutActionSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutActionSpec_To_binnacle_RolloutActionSpec(a.(*RolloutActionSpec), b.(*binnacle.RolloutActionSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutActionSpec)(nil), (*RolloutActionSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutActionSpec_To_v1alpha1_RolloutActionSpec(a.(*binnacle.RolloutActionSpec), b.(*RolloutActionSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutActionStatus)(nil), (*binnacle.RolloutActionStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutActionStatus_To_binnacle_RolloutActionStatus(a.(*RolloutActionStatus), b.(*binnacle.RolloutActionStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutActionStatus)(nil), (*RolloutActionStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutActionStatus_To_v1alpha1_RolloutActionStatus(a.(*binnacle.RolloutActionStatus), b.(*RolloutActionStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutApproval)(nil), (*binnacle.RolloutApproval)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutApproval_To_binnacle_RolloutApproval(a.(*RolloutApproval), b.(*binnacle.RolloutApproval), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutApproval)(nil), (*RolloutApproval)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutApproval_To_v1alpha1_RolloutApproval(a.(*binnacle.RolloutApproval), b.(*RolloutApproval), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutBudget)(nil), (*binnacle.RolloutBudget)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutBudget_To_binnacle_RolloutBudget(a.(*RolloutBudget), b.(*binnacle.RolloutBudget), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutBudget)(nil), (*RolloutBudget)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutBudget_To_v1alpha1_RolloutBudget(a.(*binnacle.RolloutBudget), b.(*RolloutBudget), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutCluster)(nil), (*binnacle.RolloutCluster)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutCluster_To_binnacle_RolloutCluster(a.(*RolloutCluster), b.(*binnacle.RolloutCluster), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutCluster)(nil), (*RolloutCluster)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutCluster_To_v1alpha1_RolloutCluster(a.(*binnacle.RolloutCluster), b.(*RolloutCluster), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutCounts)(nil), (*binnacle.RolloutCounts)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutCounts_To_binnacle_RolloutCounts(a.(*RolloutCounts), b.(*binnacle.RolloutCounts), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutCounts)(nil), (*RolloutCounts)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutCounts_To_v1alpha1_RolloutCounts(a.(*binnacle.RolloutCounts), b.(*RolloutCounts), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutFeedback)(nil), (*binnacle.RolloutFeedback)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutFeedback_To_binnacle_RolloutFeedback(a.(*RolloutFeedback), b.(*binnacle.RolloutFeedback), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutFeedback)(nil), (*RolloutFeedback)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutFeedback_To_v1alpha1_RolloutFeedback(a.(*binnacle.RolloutFeedback), b.(*RolloutFeedback), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutFeedbackSpec)(nil), (*binnacle.RolloutFeedbackSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutFeedbackSpec_To_binnacle_RolloutFeedbackSpec(a.(*RolloutFeedbackSpec), b.(*binnacle.RolloutFeedbackSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutFeedbackSpec)(nil), (*RolloutFeedbackSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutFeedbackSpec_To_v1alpha1_RolloutFeedbackSpec(a.(*binnacle.RolloutFeedbackSpec), b.(*RolloutFeedbackSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutGate)(nil), (*binnacle.RolloutGate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutGate_To_binnacle_RolloutGate(a.(*RolloutGate), b.(*binnacle.RolloutGate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutGate)(nil), (*RolloutGate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutGate_To_v1alpha1_RolloutGate(a.(*binnacle.RolloutGate), b.(*RolloutGate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutList)(nil), (*binnacle.RolloutList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutList_To_binnacle_RolloutList(a.(*RolloutList), b.(*binnacle.RolloutList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutList)(nil), (*RolloutList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutList_To_v1alpha1_RolloutList(a.(*binnacle.RolloutList), b.(*RolloutList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutOrder)(nil), (*binnacle.RolloutOrder)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutOrder_To_binnacle_RolloutOrder(a.(*RolloutOrder), b.(*binnacle.RolloutOrder), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutOrder)(nil), (*RolloutOrder)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutOrder_To_v1alpha1_RolloutOrder(a.(*binnacle.RolloutOrder), b.(*RolloutOrder), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutOutput)(nil), (*binnacle.RolloutOutput)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutOutput_To_binnacle_RolloutOutput(a.(*RolloutOutput), b.(*binnacle.RolloutOutput), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutOutput)(nil), (*RolloutOutput)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutOutput_To_v1alpha1_RolloutOutput(a.(*binnacle.RolloutOutput), b.(*RolloutOutput), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutPreview)(nil), (*binnacle.RolloutPreview)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutPreview_To_binnacle_RolloutPreview(a.(*RolloutPreview), b.(*binnacle.RolloutPreview), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutPreview)(nil), (*RolloutPreview)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutPreview_To_v1alpha1_RolloutPreview(a.(*binnacle.RolloutPreview), b.(*RolloutPreview), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutPreviewStatus)(nil), (*binnacle.RolloutPreviewStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutPreviewStatus_To_binnacle_RolloutPreviewStatus(a.(*RolloutPreviewStatus), b.(*binnacle.RolloutPreviewStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutPreviewStatus)(nil), (*RolloutPreviewStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutPreviewStatus_To_v1alpha1_RolloutPreviewStatus(a.(*binnacle.RolloutPreviewStatus), b.(*RolloutPreviewStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutRequest)(nil), (*binnacle.RolloutRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutRequest_To_binnacle_RolloutRequest(a.(*RolloutRequest), b.(*binnacle.RolloutRequest), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutRequest)(nil), (*RolloutRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutRequest_To_v1alpha1_RolloutRequest(a.(*binnacle.RolloutRequest), b.(*RolloutRequest), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutRevision)(nil), (*binnacle.RolloutRevision)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutRevision_To_binnacle_RolloutRevision(a.(*RolloutRevision), b.(*binnacle.RolloutRevision), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutRevision)(nil), (*RolloutRevision)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutRevision_To_v1alpha1_RolloutRevision(a.(*binnacle.RolloutRevision), b.(*RolloutRevision), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutSpec)(nil), (*binnacle.RolloutSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutSpec_To_binnacle_RolloutSpec(a.(*RolloutSpec), b.(*binnacle.RolloutSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutSpec)(nil), (*RolloutSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutSpec_To_v1alpha1_RolloutSpec(a.(*binnacle.RolloutSpec), b.(*RolloutSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutStatus)(nil), (*binnacle.RolloutStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutStatus_To_binnacle_RolloutStatus(a.(*RolloutStatus), b.(*binnacle.RolloutStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutStatus)(nil), (*RolloutStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutStatus_To_v1alpha1_RolloutStatus(a.(*binnacle.RolloutStatus), b.(*RolloutStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutStep)(nil), (*binnacle.RolloutStep)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutStep_To_binnacle_RolloutStep(a.(*RolloutStep), b.(*binnacle.RolloutStep), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutStep)(nil), (*RolloutStep)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutStep_To_v1alpha1_RolloutStep(a.(*binnacle.RolloutStep), b.(*RolloutStep), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutStepStatus)(nil), (*binnacle.RolloutStepStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutStepStatus_To_binnacle_RolloutStepStatus(a.(*RolloutStepStatus), b.(*binnacle.RolloutStepStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutStepStatus)(nil), (*RolloutStepStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutStepStatus_To_v1alpha1_RolloutStepStatus(a.(*binnacle.RolloutStepStatus), b.(*RolloutStepStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutTargets)(nil), (*binnacle.RolloutTargets)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutTargets_To_binnacle_RolloutTargets(a.(*RolloutTargets), b.(*binnacle.RolloutTargets), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutTargets)(nil), (*RolloutTargets)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutTargets_To_v1alpha1_RolloutTargets(a.(*binnacle.RolloutTargets), b.(*RolloutTargets), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutTimer)(nil), (*binnacle.RolloutTimer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutTimer_To_binnacle_RolloutTimer(a.(*RolloutTimer), b.(*binnacle.RolloutTimer), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutTimer)(nil), (*RolloutTimer)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutTimer_To_v1alpha1_RolloutTimer(a.(*binnacle.RolloutTimer), b.(*RolloutTimer), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*RolloutTransition)(nil), (*binnacle.RolloutTransition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_RolloutTransition_To_binnacle_RolloutTransition(a.(*RolloutTransition), b.(*binnacle.RolloutTransition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.RolloutTransition)(nil), (*RolloutTransition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_RolloutTransition_To_v1alpha1_RolloutTransition(a.(*binnacle.RolloutTransition), b.(*RolloutTransition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SelectorTarget)(nil), (*binnacle.SelectorTarget)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SelectorTarget_To_binnacle_SelectorTarget(a.(*SelectorTarget), b.(*binnacle.SelectorTarget), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*binnacle.SelectorTarget)(nil), (*SelectorTarget)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_binnacle_SelectorTarget_To_v1alpha1_SelectorTarget(a.(*binnacle.SelectorTarget), b.(*SelectorTarget), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*SourcedProperty)(nil), (*binnacle.SourcedProperty)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_SourcedProperty_To_binnacle_SourcedProperty(a.(*SourcedProperty), b.(*binnacle.SourcedProperty), scope)
 	}); err != nil {
@@ -144,6 +424,26 @@ func RegisterConversions(s *runtime.Scheme) error {
 		return err
 	}
 	return nil
+}
+
+func autoConvert_v1alpha1_ClusterReference_To_binnacle_ClusterReference(in *ClusterReference, out *binnacle.ClusterReference, s conversion.Scope) error {
+	*out = *(*binnacle.ClusterReference)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_ClusterReference_To_binnacle_ClusterReference is an autogenerated conversion function.
+func Convert_v1alpha1_ClusterReference_To_binnacle_ClusterReference(in *ClusterReference, out *binnacle.ClusterReference, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ClusterReference_To_binnacle_ClusterReference(in, out, s)
+}
+
+func autoConvert_binnacle_ClusterReference_To_v1alpha1_ClusterReference(in *binnacle.ClusterReference, out *ClusterReference, s conversion.Scope) error {
+	*out = *(*ClusterReference)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_ClusterReference_To_v1alpha1_ClusterReference is an autogenerated conversion function.
+func Convert_binnacle_ClusterReference_To_v1alpha1_ClusterReference(in *binnacle.ClusterReference, out *ClusterReference, s conversion.Scope) error {
+	return autoConvert_binnacle_ClusterReference_To_v1alpha1_ClusterReference(in, out, s)
 }
 
 func autoConvert_v1alpha1_ClusterReport_To_binnacle_ClusterReport(in *ClusterReport, out *binnacle.ClusterReport, s conversion.Scope) error {
@@ -306,6 +606,26 @@ func Convert_binnacle_ClusterStatusStatus_To_v1alpha1_ClusterStatusStatus(in *bi
 	return autoConvert_binnacle_ClusterStatusStatus_To_v1alpha1_ClusterStatusStatus(in, out, s)
 }
 
+func autoConvert_v1alpha1_DecisionTarget_To_binnacle_DecisionTarget(in *DecisionTarget, out *binnacle.DecisionTarget, s conversion.Scope) error {
+	*out = *(*binnacle.DecisionTarget)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_DecisionTarget_To_binnacle_DecisionTarget is an autogenerated conversion function.
+func Convert_v1alpha1_DecisionTarget_To_binnacle_DecisionTarget(in *DecisionTarget, out *binnacle.DecisionTarget, s conversion.Scope) error {
+	return autoConvert_v1alpha1_DecisionTarget_To_binnacle_DecisionTarget(in, out, s)
+}
+
+func autoConvert_binnacle_DecisionTarget_To_v1alpha1_DecisionTarget(in *binnacle.DecisionTarget, out *DecisionTarget, s conversion.Scope) error {
+	*out = *(*DecisionTarget)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_DecisionTarget_To_v1alpha1_DecisionTarget is an autogenerated conversion function.
+func Convert_binnacle_DecisionTarget_To_v1alpha1_DecisionTarget(in *binnacle.DecisionTarget, out *DecisionTarget, s conversion.Scope) error {
+	return autoConvert_binnacle_DecisionTarget_To_v1alpha1_DecisionTarget(in, out, s)
+}
+
 func autoConvert_v1alpha1_NodeCounts_To_binnacle_NodeCounts(in *NodeCounts, out *binnacle.NodeCounts, s conversion.Scope) error {
 	*out = *(*binnacle.NodeCounts)(unsafe.Pointer(in))
 	return nil
@@ -384,6 +704,570 @@ func autoConvert_binnacle_ReportedProperty_To_v1alpha1_ReportedProperty(in *binn
 // Convert_binnacle_ReportedProperty_To_v1alpha1_ReportedProperty is an autogenerated conversion function.
 func Convert_binnacle_ReportedProperty_To_v1alpha1_ReportedProperty(in *binnacle.ReportedProperty, out *ReportedProperty, s conversion.Scope) error {
 	return autoConvert_binnacle_ReportedProperty_To_v1alpha1_ReportedProperty(in, out, s)
+}
+
+func autoConvert_v1alpha1_Rollout_To_binnacle_Rollout(in *Rollout, out *binnacle.Rollout, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_RolloutSpec_To_binnacle_RolloutSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_RolloutStatus_To_binnacle_RolloutStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_Rollout_To_binnacle_Rollout is an autogenerated conversion function.
+func Convert_v1alpha1_Rollout_To_binnacle_Rollout(in *Rollout, out *binnacle.Rollout, s conversion.Scope) error {
+	return autoConvert_v1alpha1_Rollout_To_binnacle_Rollout(in, out, s)
+}
+
+func autoConvert_binnacle_Rollout_To_v1alpha1_Rollout(in *binnacle.Rollout, out *Rollout, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_binnacle_RolloutSpec_To_v1alpha1_RolloutSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_binnacle_RolloutStatus_To_v1alpha1_RolloutStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_binnacle_Rollout_To_v1alpha1_Rollout is an autogenerated conversion function.
+func Convert_binnacle_Rollout_To_v1alpha1_Rollout(in *binnacle.Rollout, out *Rollout, s conversion.Scope) error {
+	return autoConvert_binnacle_Rollout_To_v1alpha1_Rollout(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutAction_To_binnacle_RolloutAction(in *RolloutAction, out *binnacle.RolloutAction, s conversion.Scope) error {
+	out.Metadata = in.Metadata
+	if err := Convert_v1alpha1_RolloutActionSpec_To_binnacle_RolloutActionSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_RolloutActionStatus_To_binnacle_RolloutActionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_RolloutAction_To_binnacle_RolloutAction is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutAction_To_binnacle_RolloutAction(in *RolloutAction, out *binnacle.RolloutAction, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutAction_To_binnacle_RolloutAction(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutAction_To_v1alpha1_RolloutAction(in *binnacle.RolloutAction, out *RolloutAction, s conversion.Scope) error {
+	out.Metadata = in.Metadata
+	if err := Convert_binnacle_RolloutActionSpec_To_v1alpha1_RolloutActionSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_binnacle_RolloutActionStatus_To_v1alpha1_RolloutActionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_binnacle_RolloutAction_To_v1alpha1_RolloutAction is an autogenerated conversion function.
+func Convert_binnacle_RolloutAction_To_v1alpha1_RolloutAction(in *binnacle.RolloutAction, out *RolloutAction, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutAction_To_v1alpha1_RolloutAction(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutActionSpec_To_binnacle_RolloutActionSpec(in *RolloutActionSpec, out *binnacle.RolloutActionSpec, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutActionSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutActionSpec_To_binnacle_RolloutActionSpec is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutActionSpec_To_binnacle_RolloutActionSpec(in *RolloutActionSpec, out *binnacle.RolloutActionSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutActionSpec_To_binnacle_RolloutActionSpec(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutActionSpec_To_v1alpha1_RolloutActionSpec(in *binnacle.RolloutActionSpec, out *RolloutActionSpec, s conversion.Scope) error {
+	*out = *(*RolloutActionSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutActionSpec_To_v1alpha1_RolloutActionSpec is an autogenerated conversion function.
+func Convert_binnacle_RolloutActionSpec_To_v1alpha1_RolloutActionSpec(in *binnacle.RolloutActionSpec, out *RolloutActionSpec, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutActionSpec_To_v1alpha1_RolloutActionSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutActionStatus_To_binnacle_RolloutActionStatus(in *RolloutActionStatus, out *binnacle.RolloutActionStatus, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutActionStatus)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutActionStatus_To_binnacle_RolloutActionStatus is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutActionStatus_To_binnacle_RolloutActionStatus(in *RolloutActionStatus, out *binnacle.RolloutActionStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutActionStatus_To_binnacle_RolloutActionStatus(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutActionStatus_To_v1alpha1_RolloutActionStatus(in *binnacle.RolloutActionStatus, out *RolloutActionStatus, s conversion.Scope) error {
+	*out = *(*RolloutActionStatus)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutActionStatus_To_v1alpha1_RolloutActionStatus is an autogenerated conversion function.
+func Convert_binnacle_RolloutActionStatus_To_v1alpha1_RolloutActionStatus(in *binnacle.RolloutActionStatus, out *RolloutActionStatus, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutActionStatus_To_v1alpha1_RolloutActionStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutApproval_To_binnacle_RolloutApproval(in *RolloutApproval, out *binnacle.RolloutApproval, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutApproval)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutApproval_To_binnacle_RolloutApproval is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutApproval_To_binnacle_RolloutApproval(in *RolloutApproval, out *binnacle.RolloutApproval, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutApproval_To_binnacle_RolloutApproval(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutApproval_To_v1alpha1_RolloutApproval(in *binnacle.RolloutApproval, out *RolloutApproval, s conversion.Scope) error {
+	*out = *(*RolloutApproval)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutApproval_To_v1alpha1_RolloutApproval is an autogenerated conversion function.
+func Convert_binnacle_RolloutApproval_To_v1alpha1_RolloutApproval(in *binnacle.RolloutApproval, out *RolloutApproval, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutApproval_To_v1alpha1_RolloutApproval(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutBudget_To_binnacle_RolloutBudget(in *RolloutBudget, out *binnacle.RolloutBudget, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutBudget)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutBudget_To_binnacle_RolloutBudget is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutBudget_To_binnacle_RolloutBudget(in *RolloutBudget, out *binnacle.RolloutBudget, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutBudget_To_binnacle_RolloutBudget(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutBudget_To_v1alpha1_RolloutBudget(in *binnacle.RolloutBudget, out *RolloutBudget, s conversion.Scope) error {
+	*out = *(*RolloutBudget)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutBudget_To_v1alpha1_RolloutBudget is an autogenerated conversion function.
+func Convert_binnacle_RolloutBudget_To_v1alpha1_RolloutBudget(in *binnacle.RolloutBudget, out *RolloutBudget, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutBudget_To_v1alpha1_RolloutBudget(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutCluster_To_binnacle_RolloutCluster(in *RolloutCluster, out *binnacle.RolloutCluster, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutCluster)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutCluster_To_binnacle_RolloutCluster is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutCluster_To_binnacle_RolloutCluster(in *RolloutCluster, out *binnacle.RolloutCluster, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutCluster_To_binnacle_RolloutCluster(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutCluster_To_v1alpha1_RolloutCluster(in *binnacle.RolloutCluster, out *RolloutCluster, s conversion.Scope) error {
+	*out = *(*RolloutCluster)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutCluster_To_v1alpha1_RolloutCluster is an autogenerated conversion function.
+func Convert_binnacle_RolloutCluster_To_v1alpha1_RolloutCluster(in *binnacle.RolloutCluster, out *RolloutCluster, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutCluster_To_v1alpha1_RolloutCluster(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutCounts_To_binnacle_RolloutCounts(in *RolloutCounts, out *binnacle.RolloutCounts, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutCounts)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutCounts_To_binnacle_RolloutCounts is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutCounts_To_binnacle_RolloutCounts(in *RolloutCounts, out *binnacle.RolloutCounts, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutCounts_To_binnacle_RolloutCounts(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutCounts_To_v1alpha1_RolloutCounts(in *binnacle.RolloutCounts, out *RolloutCounts, s conversion.Scope) error {
+	*out = *(*RolloutCounts)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutCounts_To_v1alpha1_RolloutCounts is an autogenerated conversion function.
+func Convert_binnacle_RolloutCounts_To_v1alpha1_RolloutCounts(in *binnacle.RolloutCounts, out *RolloutCounts, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutCounts_To_v1alpha1_RolloutCounts(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutFeedback_To_binnacle_RolloutFeedback(in *RolloutFeedback, out *binnacle.RolloutFeedback, s conversion.Scope) error {
+	out.Metadata = in.Metadata
+	if err := Convert_v1alpha1_RolloutFeedbackSpec_To_binnacle_RolloutFeedbackSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_RolloutActionStatus_To_binnacle_RolloutActionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_RolloutFeedback_To_binnacle_RolloutFeedback is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutFeedback_To_binnacle_RolloutFeedback(in *RolloutFeedback, out *binnacle.RolloutFeedback, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutFeedback_To_binnacle_RolloutFeedback(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutFeedback_To_v1alpha1_RolloutFeedback(in *binnacle.RolloutFeedback, out *RolloutFeedback, s conversion.Scope) error {
+	out.Metadata = in.Metadata
+	if err := Convert_binnacle_RolloutFeedbackSpec_To_v1alpha1_RolloutFeedbackSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_binnacle_RolloutActionStatus_To_v1alpha1_RolloutActionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_binnacle_RolloutFeedback_To_v1alpha1_RolloutFeedback is an autogenerated conversion function.
+func Convert_binnacle_RolloutFeedback_To_v1alpha1_RolloutFeedback(in *binnacle.RolloutFeedback, out *RolloutFeedback, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutFeedback_To_v1alpha1_RolloutFeedback(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutFeedbackSpec_To_binnacle_RolloutFeedbackSpec(in *RolloutFeedbackSpec, out *binnacle.RolloutFeedbackSpec, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutFeedbackSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutFeedbackSpec_To_binnacle_RolloutFeedbackSpec is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutFeedbackSpec_To_binnacle_RolloutFeedbackSpec(in *RolloutFeedbackSpec, out *binnacle.RolloutFeedbackSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutFeedbackSpec_To_binnacle_RolloutFeedbackSpec(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutFeedbackSpec_To_v1alpha1_RolloutFeedbackSpec(in *binnacle.RolloutFeedbackSpec, out *RolloutFeedbackSpec, s conversion.Scope) error {
+	*out = *(*RolloutFeedbackSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutFeedbackSpec_To_v1alpha1_RolloutFeedbackSpec is an autogenerated conversion function.
+func Convert_binnacle_RolloutFeedbackSpec_To_v1alpha1_RolloutFeedbackSpec(in *binnacle.RolloutFeedbackSpec, out *RolloutFeedbackSpec, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutFeedbackSpec_To_v1alpha1_RolloutFeedbackSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutGate_To_binnacle_RolloutGate(in *RolloutGate, out *binnacle.RolloutGate, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutGate)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutGate_To_binnacle_RolloutGate is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutGate_To_binnacle_RolloutGate(in *RolloutGate, out *binnacle.RolloutGate, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutGate_To_binnacle_RolloutGate(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutGate_To_v1alpha1_RolloutGate(in *binnacle.RolloutGate, out *RolloutGate, s conversion.Scope) error {
+	*out = *(*RolloutGate)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutGate_To_v1alpha1_RolloutGate is an autogenerated conversion function.
+func Convert_binnacle_RolloutGate_To_v1alpha1_RolloutGate(in *binnacle.RolloutGate, out *RolloutGate, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutGate_To_v1alpha1_RolloutGate(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutList_To_binnacle_RolloutList(in *RolloutList, out *binnacle.RolloutList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]binnacle.Rollout)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutList_To_binnacle_RolloutList is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutList_To_binnacle_RolloutList(in *RolloutList, out *binnacle.RolloutList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutList_To_binnacle_RolloutList(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutList_To_v1alpha1_RolloutList(in *binnacle.RolloutList, out *RolloutList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]Rollout)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_binnacle_RolloutList_To_v1alpha1_RolloutList is an autogenerated conversion function.
+func Convert_binnacle_RolloutList_To_v1alpha1_RolloutList(in *binnacle.RolloutList, out *RolloutList, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutList_To_v1alpha1_RolloutList(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutOrder_To_binnacle_RolloutOrder(in *RolloutOrder, out *binnacle.RolloutOrder, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutOrder)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutOrder_To_binnacle_RolloutOrder is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutOrder_To_binnacle_RolloutOrder(in *RolloutOrder, out *binnacle.RolloutOrder, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutOrder_To_binnacle_RolloutOrder(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutOrder_To_v1alpha1_RolloutOrder(in *binnacle.RolloutOrder, out *RolloutOrder, s conversion.Scope) error {
+	*out = *(*RolloutOrder)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutOrder_To_v1alpha1_RolloutOrder is an autogenerated conversion function.
+func Convert_binnacle_RolloutOrder_To_v1alpha1_RolloutOrder(in *binnacle.RolloutOrder, out *RolloutOrder, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutOrder_To_v1alpha1_RolloutOrder(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutOutput_To_binnacle_RolloutOutput(in *RolloutOutput, out *binnacle.RolloutOutput, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutOutput)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutOutput_To_binnacle_RolloutOutput is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutOutput_To_binnacle_RolloutOutput(in *RolloutOutput, out *binnacle.RolloutOutput, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutOutput_To_binnacle_RolloutOutput(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutOutput_To_v1alpha1_RolloutOutput(in *binnacle.RolloutOutput, out *RolloutOutput, s conversion.Scope) error {
+	*out = *(*RolloutOutput)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutOutput_To_v1alpha1_RolloutOutput is an autogenerated conversion function.
+func Convert_binnacle_RolloutOutput_To_v1alpha1_RolloutOutput(in *binnacle.RolloutOutput, out *RolloutOutput, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutOutput_To_v1alpha1_RolloutOutput(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutPreview_To_binnacle_RolloutPreview(in *RolloutPreview, out *binnacle.RolloutPreview, s conversion.Scope) error {
+	out.Metadata = in.Metadata
+	if err := Convert_v1alpha1_RolloutPreviewStatus_To_binnacle_RolloutPreviewStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_RolloutPreview_To_binnacle_RolloutPreview is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutPreview_To_binnacle_RolloutPreview(in *RolloutPreview, out *binnacle.RolloutPreview, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutPreview_To_binnacle_RolloutPreview(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutPreview_To_v1alpha1_RolloutPreview(in *binnacle.RolloutPreview, out *RolloutPreview, s conversion.Scope) error {
+	out.Metadata = in.Metadata
+	if err := Convert_binnacle_RolloutPreviewStatus_To_v1alpha1_RolloutPreviewStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_binnacle_RolloutPreview_To_v1alpha1_RolloutPreview is an autogenerated conversion function.
+func Convert_binnacle_RolloutPreview_To_v1alpha1_RolloutPreview(in *binnacle.RolloutPreview, out *RolloutPreview, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutPreview_To_v1alpha1_RolloutPreview(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutPreviewStatus_To_binnacle_RolloutPreviewStatus(in *RolloutPreviewStatus, out *binnacle.RolloutPreviewStatus, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutPreviewStatus)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutPreviewStatus_To_binnacle_RolloutPreviewStatus is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutPreviewStatus_To_binnacle_RolloutPreviewStatus(in *RolloutPreviewStatus, out *binnacle.RolloutPreviewStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutPreviewStatus_To_binnacle_RolloutPreviewStatus(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutPreviewStatus_To_v1alpha1_RolloutPreviewStatus(in *binnacle.RolloutPreviewStatus, out *RolloutPreviewStatus, s conversion.Scope) error {
+	*out = *(*RolloutPreviewStatus)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutPreviewStatus_To_v1alpha1_RolloutPreviewStatus is an autogenerated conversion function.
+func Convert_binnacle_RolloutPreviewStatus_To_v1alpha1_RolloutPreviewStatus(in *binnacle.RolloutPreviewStatus, out *RolloutPreviewStatus, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutPreviewStatus_To_v1alpha1_RolloutPreviewStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutRequest_To_binnacle_RolloutRequest(in *RolloutRequest, out *binnacle.RolloutRequest, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutRequest)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutRequest_To_binnacle_RolloutRequest is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutRequest_To_binnacle_RolloutRequest(in *RolloutRequest, out *binnacle.RolloutRequest, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutRequest_To_binnacle_RolloutRequest(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutRequest_To_v1alpha1_RolloutRequest(in *binnacle.RolloutRequest, out *RolloutRequest, s conversion.Scope) error {
+	*out = *(*RolloutRequest)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutRequest_To_v1alpha1_RolloutRequest is an autogenerated conversion function.
+func Convert_binnacle_RolloutRequest_To_v1alpha1_RolloutRequest(in *binnacle.RolloutRequest, out *RolloutRequest, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutRequest_To_v1alpha1_RolloutRequest(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutRevision_To_binnacle_RolloutRevision(in *RolloutRevision, out *binnacle.RolloutRevision, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutRevision)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutRevision_To_binnacle_RolloutRevision is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutRevision_To_binnacle_RolloutRevision(in *RolloutRevision, out *binnacle.RolloutRevision, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutRevision_To_binnacle_RolloutRevision(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutRevision_To_v1alpha1_RolloutRevision(in *binnacle.RolloutRevision, out *RolloutRevision, s conversion.Scope) error {
+	*out = *(*RolloutRevision)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutRevision_To_v1alpha1_RolloutRevision is an autogenerated conversion function.
+func Convert_binnacle_RolloutRevision_To_v1alpha1_RolloutRevision(in *binnacle.RolloutRevision, out *RolloutRevision, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutRevision_To_v1alpha1_RolloutRevision(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutSpec_To_binnacle_RolloutSpec(in *RolloutSpec, out *binnacle.RolloutSpec, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutSpec_To_binnacle_RolloutSpec is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutSpec_To_binnacle_RolloutSpec(in *RolloutSpec, out *binnacle.RolloutSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutSpec_To_binnacle_RolloutSpec(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutSpec_To_v1alpha1_RolloutSpec(in *binnacle.RolloutSpec, out *RolloutSpec, s conversion.Scope) error {
+	*out = *(*RolloutSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutSpec_To_v1alpha1_RolloutSpec is an autogenerated conversion function.
+func Convert_binnacle_RolloutSpec_To_v1alpha1_RolloutSpec(in *binnacle.RolloutSpec, out *RolloutSpec, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutSpec_To_v1alpha1_RolloutSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutStatus_To_binnacle_RolloutStatus(in *RolloutStatus, out *binnacle.RolloutStatus, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutStatus)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutStatus_To_binnacle_RolloutStatus is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutStatus_To_binnacle_RolloutStatus(in *RolloutStatus, out *binnacle.RolloutStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutStatus_To_binnacle_RolloutStatus(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutStatus_To_v1alpha1_RolloutStatus(in *binnacle.RolloutStatus, out *RolloutStatus, s conversion.Scope) error {
+	*out = *(*RolloutStatus)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutStatus_To_v1alpha1_RolloutStatus is an autogenerated conversion function.
+func Convert_binnacle_RolloutStatus_To_v1alpha1_RolloutStatus(in *binnacle.RolloutStatus, out *RolloutStatus, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutStatus_To_v1alpha1_RolloutStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutStep_To_binnacle_RolloutStep(in *RolloutStep, out *binnacle.RolloutStep, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutStep)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutStep_To_binnacle_RolloutStep is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutStep_To_binnacle_RolloutStep(in *RolloutStep, out *binnacle.RolloutStep, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutStep_To_binnacle_RolloutStep(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutStep_To_v1alpha1_RolloutStep(in *binnacle.RolloutStep, out *RolloutStep, s conversion.Scope) error {
+	*out = *(*RolloutStep)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutStep_To_v1alpha1_RolloutStep is an autogenerated conversion function.
+func Convert_binnacle_RolloutStep_To_v1alpha1_RolloutStep(in *binnacle.RolloutStep, out *RolloutStep, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutStep_To_v1alpha1_RolloutStep(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutStepStatus_To_binnacle_RolloutStepStatus(in *RolloutStepStatus, out *binnacle.RolloutStepStatus, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutStepStatus)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutStepStatus_To_binnacle_RolloutStepStatus is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutStepStatus_To_binnacle_RolloutStepStatus(in *RolloutStepStatus, out *binnacle.RolloutStepStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutStepStatus_To_binnacle_RolloutStepStatus(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutStepStatus_To_v1alpha1_RolloutStepStatus(in *binnacle.RolloutStepStatus, out *RolloutStepStatus, s conversion.Scope) error {
+	*out = *(*RolloutStepStatus)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutStepStatus_To_v1alpha1_RolloutStepStatus is an autogenerated conversion function.
+func Convert_binnacle_RolloutStepStatus_To_v1alpha1_RolloutStepStatus(in *binnacle.RolloutStepStatus, out *RolloutStepStatus, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutStepStatus_To_v1alpha1_RolloutStepStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutTargets_To_binnacle_RolloutTargets(in *RolloutTargets, out *binnacle.RolloutTargets, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutTargets)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutTargets_To_binnacle_RolloutTargets is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutTargets_To_binnacle_RolloutTargets(in *RolloutTargets, out *binnacle.RolloutTargets, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutTargets_To_binnacle_RolloutTargets(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutTargets_To_v1alpha1_RolloutTargets(in *binnacle.RolloutTargets, out *RolloutTargets, s conversion.Scope) error {
+	*out = *(*RolloutTargets)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutTargets_To_v1alpha1_RolloutTargets is an autogenerated conversion function.
+func Convert_binnacle_RolloutTargets_To_v1alpha1_RolloutTargets(in *binnacle.RolloutTargets, out *RolloutTargets, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutTargets_To_v1alpha1_RolloutTargets(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutTimer_To_binnacle_RolloutTimer(in *RolloutTimer, out *binnacle.RolloutTimer, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutTimer)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutTimer_To_binnacle_RolloutTimer is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutTimer_To_binnacle_RolloutTimer(in *RolloutTimer, out *binnacle.RolloutTimer, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutTimer_To_binnacle_RolloutTimer(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutTimer_To_v1alpha1_RolloutTimer(in *binnacle.RolloutTimer, out *RolloutTimer, s conversion.Scope) error {
+	*out = *(*RolloutTimer)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutTimer_To_v1alpha1_RolloutTimer is an autogenerated conversion function.
+func Convert_binnacle_RolloutTimer_To_v1alpha1_RolloutTimer(in *binnacle.RolloutTimer, out *RolloutTimer, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutTimer_To_v1alpha1_RolloutTimer(in, out, s)
+}
+
+func autoConvert_v1alpha1_RolloutTransition_To_binnacle_RolloutTransition(in *RolloutTransition, out *binnacle.RolloutTransition, s conversion.Scope) error {
+	*out = *(*binnacle.RolloutTransition)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_RolloutTransition_To_binnacle_RolloutTransition is an autogenerated conversion function.
+func Convert_v1alpha1_RolloutTransition_To_binnacle_RolloutTransition(in *RolloutTransition, out *binnacle.RolloutTransition, s conversion.Scope) error {
+	return autoConvert_v1alpha1_RolloutTransition_To_binnacle_RolloutTransition(in, out, s)
+}
+
+func autoConvert_binnacle_RolloutTransition_To_v1alpha1_RolloutTransition(in *binnacle.RolloutTransition, out *RolloutTransition, s conversion.Scope) error {
+	*out = *(*RolloutTransition)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_RolloutTransition_To_v1alpha1_RolloutTransition is an autogenerated conversion function.
+func Convert_binnacle_RolloutTransition_To_v1alpha1_RolloutTransition(in *binnacle.RolloutTransition, out *RolloutTransition, s conversion.Scope) error {
+	return autoConvert_binnacle_RolloutTransition_To_v1alpha1_RolloutTransition(in, out, s)
+}
+
+func autoConvert_v1alpha1_SelectorTarget_To_binnacle_SelectorTarget(in *SelectorTarget, out *binnacle.SelectorTarget, s conversion.Scope) error {
+	*out = *(*binnacle.SelectorTarget)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_SelectorTarget_To_binnacle_SelectorTarget is an autogenerated conversion function.
+func Convert_v1alpha1_SelectorTarget_To_binnacle_SelectorTarget(in *SelectorTarget, out *binnacle.SelectorTarget, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SelectorTarget_To_binnacle_SelectorTarget(in, out, s)
+}
+
+func autoConvert_binnacle_SelectorTarget_To_v1alpha1_SelectorTarget(in *binnacle.SelectorTarget, out *SelectorTarget, s conversion.Scope) error {
+	*out = *(*SelectorTarget)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_binnacle_SelectorTarget_To_v1alpha1_SelectorTarget is an autogenerated conversion function.
+func Convert_binnacle_SelectorTarget_To_v1alpha1_SelectorTarget(in *binnacle.SelectorTarget, out *SelectorTarget, s conversion.Scope) error {
+	return autoConvert_binnacle_SelectorTarget_To_v1alpha1_SelectorTarget(in, out, s)
 }
 
 func autoConvert_v1alpha1_SourcedProperty_To_binnacle_SourcedProperty(in *SourcedProperty, out *binnacle.SourcedProperty, s conversion.Scope) error {

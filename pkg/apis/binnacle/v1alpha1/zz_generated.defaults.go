@@ -16,5 +16,30 @@ import (
 // Public to allow building arbitrary schemes.
 // All generated defaulters are covering - they call all nested defaulters.
 func RegisterDefaults(scheme *runtime.Scheme) error {
+	scheme.AddTypeDefaultingFunc(&Rollout{}, func(obj interface{}) { SetObjectDefaults_Rollout(obj.(*Rollout)) })
+	scheme.AddTypeDefaultingFunc(&RolloutList{}, func(obj interface{}) { SetObjectDefaults_RolloutList(obj.(*RolloutList)) })
 	return nil
+}
+
+func SetObjectDefaults_Rollout(in *Rollout) {
+	SetDefaults_RolloutSpec(&in.Spec)
+	if in.Spec.Output.SchedulerName == "" {
+		in.Spec.Output.SchedulerName = "binnacle.dev/rollout"
+	}
+	if in.Spec.Drift == "" {
+		in.Spec.Drift = "Freeze"
+	}
+	if in.Spec.Disconnected == "" {
+		in.Spec.Disconnected = "Hold"
+	}
+	if in.Spec.Progression == "" {
+		in.Spec.Progression = "Manual"
+	}
+}
+
+func SetObjectDefaults_RolloutList(in *RolloutList) {
+	for i := range in.Items {
+		a := &in.Items[i]
+		SetObjectDefaults_Rollout(a)
+	}
 }

@@ -9,6 +9,11 @@
 package v1alpha1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ClusterReference) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.ClusterReference"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ClusterReport) OpenAPIModelName() string {
 	return "dev.binnacle.v1alpha1.ClusterReport"
 }
@@ -44,6 +49,11 @@ func (in ClusterStatusStatus) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in DecisionTarget) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.DecisionTarget"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in NodeCounts) OpenAPIModelName() string {
 	return "dev.binnacle.v1alpha1.NodeCounts"
 }
@@ -61,6 +71,136 @@ func (in ReportedCondition) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ReportedProperty) OpenAPIModelName() string {
 	return "dev.binnacle.v1alpha1.ReportedProperty"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Rollout) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.Rollout"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutAction) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutAction"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutActionSpec) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutActionSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutActionStatus) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutActionStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutApproval) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutApproval"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutBudget) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutBudget"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutCluster) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutCluster"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutCounts) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutCounts"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutFeedback) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutFeedback"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutFeedbackSpec) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutFeedbackSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutGate) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutGate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutList) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutList"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutOrder) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutOrder"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutOutput) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutOutput"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutPreview) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutPreview"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutPreviewStatus) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutPreviewStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutRequest) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutRequest"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutRevision) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutRevision"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutSpec) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutStatus) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutStep) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutStep"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutStepStatus) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutStepStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutTargets) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutTargets"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutTimer) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutTimer"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutTransition) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutTransition"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SelectorTarget) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.SelectorTarget"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

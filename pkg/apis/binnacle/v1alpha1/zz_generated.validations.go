@@ -19,6 +19,7 @@ import (
 	validate "k8s.io/apimachinery/pkg/api/validate"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
+	sets "k8s.io/apimachinery/pkg/util/sets"
 	field "k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -57,7 +58,139 @@ func RegisterValidations(scheme *runtime.Scheme) error {
 				field.InternalError(nil, fmt.Errorf("no validation found for %T, subresource: %v", obj, op.Request.SubresourcePath())),
 			}
 		})
+	// type Rollout
+	scheme.AddValidationFunc(
+		(*Rollout)(nil),
+		func(ctx context.Context, op operation.Operation, obj, oldObj interface{}) field.ErrorList {
+			switch op.Request.SubresourcePath() {
+			case "/":
+				return Validate_Rollout(
+					ctx, op, nil, /* fldPath */
+					obj.(*Rollout),
+					safe.Cast[*Rollout](oldObj))
+			}
+			return field.ErrorList{
+				field.InternalError(nil, fmt.Errorf("no validation found for %T, subresource: %v", obj, op.Request.SubresourcePath())),
+			}
+		})
+	// type RolloutAction
+	scheme.AddValidationFunc(
+		(*RolloutAction)(nil),
+		func(ctx context.Context, op operation.Operation, obj, oldObj interface{}) field.ErrorList {
+			switch op.Request.SubresourcePath() {
+			case "/", "/abort", "/advance", "/approve", "/pause", "/promote", "/resume", "/retry", "/rollback":
+				return Validate_RolloutAction(
+					ctx, op, nil, /* fldPath */
+					obj.(*RolloutAction),
+					safe.Cast[*RolloutAction](oldObj))
+			}
+			return field.ErrorList{
+				field.InternalError(nil, fmt.Errorf("no validation found for %T, subresource: %v", obj, op.Request.SubresourcePath())),
+			}
+		})
+	// type RolloutFeedback
+	scheme.AddValidationFunc(
+		(*RolloutFeedback)(nil),
+		func(ctx context.Context, op operation.Operation, obj, oldObj interface{}) field.ErrorList {
+			switch op.Request.SubresourcePath() {
+			case "/feedback":
+				return Validate_RolloutFeedback(
+					ctx, op, nil, /* fldPath */
+					obj.(*RolloutFeedback),
+					safe.Cast[*RolloutFeedback](oldObj))
+			}
+			return field.ErrorList{
+				field.InternalError(nil, fmt.Errorf("no validation found for %T, subresource: %v", obj, op.Request.SubresourcePath())),
+			}
+		})
+	// type RolloutPreview
+	scheme.AddValidationFunc(
+		(*RolloutPreview)(nil),
+		func(ctx context.Context, op operation.Operation, obj, oldObj interface{}) field.ErrorList {
+			switch op.Request.SubresourcePath() {
+			case "/preview":
+				return Validate_RolloutPreview(
+					ctx, op, nil, /* fldPath */
+					obj.(*RolloutPreview),
+					safe.Cast[*RolloutPreview](oldObj))
+			}
+			return field.ErrorList{
+				field.InternalError(nil, fmt.Errorf("no validation found for %T, subresource: %v", obj, op.Request.SubresourcePath())),
+			}
+		})
 	return nil
+}
+
+// Validate_ClusterReference validates an instance of ClusterReference according
+// to declarative validation rules in the API schema.
+func Validate_ClusterReference(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *ClusterReference) (errs field.ErrorList) {
+
+	{ // field ClusterReference.Name
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.LongName(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *ClusterReference) *string {
+				return &oldObj.Name
+			})
+		errs = append(errs, fn(fldPath.Child("name"), &obj.Name, oldVal, oldObj != nil)...)
+	}
+
+	{ // field ClusterReference.Namespace
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.ShortName(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *ClusterReference) *string {
+				return &oldObj.Namespace
+			})
+		errs = append(errs, fn(fldPath.Child("namespace"), &obj.Namespace, oldVal, oldObj != nil)...)
+	}
+
+	return errs
 }
 
 // Validate_ClusterReport validates an instance of ClusterReport according
@@ -450,6 +583,77 @@ func Validate_ClusterStatusStatus(
 	return errs
 }
 
+// Validate_DecisionTarget validates an instance of DecisionTarget according
+// to declarative validation rules in the API schema.
+func Validate_DecisionTarget(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *DecisionTarget) (errs field.ErrorList) {
+
+	{ // field DecisionTarget.Key
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.LabelValue(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *DecisionTarget) *string {
+				return &oldObj.Key
+			})
+		errs = append(errs, fn(fldPath.Child("key"), &obj.Key, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+var symbolsForDisconnectedPolicy = sets.New(DisconnectedHold, DisconnectedInclude)
+
+// Validate_DisconnectedPolicy validates an instance of DisconnectedPolicy according
+// to declarative validation rules in the API schema.
+func Validate_DisconnectedPolicy(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *DisconnectedPolicy) (errs field.ErrorList) {
+
+	if e := validate.Enum(ctx, op, fldPath, obj, oldObj, symbolsForDisconnectedPolicy, nil); len(e) != 0 {
+		errs = append(errs, e...)
+	}
+
+	return errs
+}
+
+var symbolsForDriftPolicy = sets.New(DriftAppendToLast, DriftFollow, DriftFreeze)
+
+// Validate_DriftPolicy validates an instance of DriftPolicy according
+// to declarative validation rules in the API schema.
+func Validate_DriftPolicy(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *DriftPolicy) (errs field.ErrorList) {
+
+	if e := validate.Enum(ctx, op, fldPath, obj, oldObj, symbolsForDriftPolicy, nil); len(e) != 0 {
+		errs = append(errs, e...)
+	}
+
+	return errs
+}
+
 // Validate_NodeCounts validates an instance of NodeCounts according
 // to declarative validation rules in the API schema.
 func Validate_NodeCounts(
@@ -516,6 +720,21 @@ func Validate_NodeCounts(
 				return &oldObj.Ready
 			})
 		errs = append(errs, fn(fldPath.Child("ready"), &obj.Ready, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+var symbolsForProgression = sets.New(ProgressionAutomatic, ProgressionManual)
+
+// Validate_Progression validates an instance of Progression according
+// to declarative validation rules in the API schema.
+func Validate_Progression(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *Progression) (errs field.ErrorList) {
+
+	if e := validate.Enum(ctx, op, fldPath, obj, oldObj, symbolsForProgression, nil); len(e) != 0 {
+		errs = append(errs, e...)
 	}
 
 	return errs
@@ -734,6 +953,1713 @@ func Validate_ReportedProperty(
 				return &oldObj.Value
 			})
 		errs = append(errs, fn(fldPath.Child("value"), &obj.Value, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_Rollout validates an instance of Rollout according
+// to declarative validation rules in the API schema.
+func Validate_Rollout(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *Rollout) (errs field.ErrorList) {
+
+	// field Rollout.TypeMeta has no validation
+
+	{ // field Rollout.ObjectMeta
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *v1.ObjectMeta,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, metavalidation.Validate_ObjectMeta(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Rollout) *v1.ObjectMeta {
+				return &oldObj.ObjectMeta
+			})
+		errs = append(errs, fn(fldPath.Child("metadata"), &obj.ObjectMeta, oldVal, oldObj != nil)...)
+	}
+
+	{ // field Rollout.Spec
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutSpec,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutSpec(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Rollout) *RolloutSpec {
+				return &oldObj.Spec
+			})
+		errs = append(errs, fn(fldPath.Child("spec"), &obj.Spec, oldVal, oldObj != nil)...)
+	}
+
+	{ // field Rollout.Status
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutStatus,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutStatus(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Rollout) *RolloutStatus {
+				return &oldObj.Status
+			})
+		errs = append(errs, fn(fldPath.Child("status"), &obj.Status, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_RolloutAction validates an instance of RolloutAction according
+// to declarative validation rules in the API schema.
+func Validate_RolloutAction(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutAction) (errs field.ErrorList) {
+
+	// field RolloutAction.TypeMeta has no validation
+
+	{ // field RolloutAction.Metadata
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *v1.ObjectMeta,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, metavalidation.Validate_ObjectMeta(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutAction) *v1.ObjectMeta {
+				return &oldObj.Metadata
+			})
+		errs = append(errs, fn(fldPath.Child("metadata"), &obj.Metadata, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutAction.Spec
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutActionSpec,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutActionSpec(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutAction) *RolloutActionSpec {
+				return &oldObj.Spec
+			})
+		errs = append(errs, fn(fldPath.Child("spec"), &obj.Spec, oldVal, oldObj != nil)...)
+	}
+
+	// field RolloutAction.Status has no validation
+	return errs
+}
+
+// Validate_RolloutActionSpec validates an instance of RolloutActionSpec according
+// to declarative validation rules in the API schema.
+func Validate_RolloutActionSpec(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutActionSpec) (errs field.ErrorList) {
+
+	// field RolloutActionSpec.ObservedStep has no validation
+	// field RolloutActionSpec.ObservedRevision has no validation
+
+	{ // field RolloutActionSpec.IdempotencyKey
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.MaxLength(ctx, op, fldPath, obj, oldObj, 64); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutActionSpec) *string {
+				return &oldObj.IdempotencyKey
+			})
+		errs = append(errs, fn(fldPath.Child("idempotencyKey"), &obj.IdempotencyKey, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutActionSpec.Reason
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.MaxLength(ctx, op, fldPath, obj, oldObj, 1024); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutActionSpec) *string {
+				return &oldObj.Reason
+			})
+		errs = append(errs, fn(fldPath.Child("reason"), &obj.Reason, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutActionSpec.ToRevision
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *int64,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 1); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutActionSpec) *int64 {
+				return oldObj.ToRevision
+			})
+		errs = append(errs, fn(fldPath.Child("toRevision"), obj.ToRevision, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutActionSpec.Clusters
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.MaxItems(ctx, op, fldPath, obj, oldObj, 1000).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, Validate_ClusterReference); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutActionSpec) []ClusterReference {
+				return oldObj.Clusters
+			})
+		errs = append(errs, fn(fldPath.Child("clusters"), obj.Clusters, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_RolloutBudget validates an instance of RolloutBudget according
+// to declarative validation rules in the API schema.
+func Validate_RolloutBudget(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutBudget) (errs field.ErrorList) {
+
+	{ // field RolloutBudget.Count
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *int32,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 0); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutBudget) *int32 {
+				return oldObj.Count
+			})
+		errs = append(errs, fn(fldPath.Child("count"), obj.Count, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutBudget.Percent
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *int32,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.Maximum(ctx, op, fldPath, obj, oldObj, 100); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 0); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutBudget) *int32 {
+				return oldObj.Percent
+			})
+		errs = append(errs, fn(fldPath.Child("percent"), obj.Percent, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_RolloutFeedback validates an instance of RolloutFeedback according
+// to declarative validation rules in the API schema.
+func Validate_RolloutFeedback(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutFeedback) (errs field.ErrorList) {
+
+	// field RolloutFeedback.TypeMeta has no validation
+
+	{ // field RolloutFeedback.Metadata
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *v1.ObjectMeta,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, metavalidation.Validate_ObjectMeta(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutFeedback) *v1.ObjectMeta {
+				return &oldObj.Metadata
+			})
+		errs = append(errs, fn(fldPath.Child("metadata"), &obj.Metadata, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutFeedback.Spec
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutFeedbackSpec,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutFeedbackSpec(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutFeedback) *RolloutFeedbackSpec {
+				return &oldObj.Spec
+			})
+		errs = append(errs, fn(fldPath.Child("spec"), &obj.Spec, oldVal, oldObj != nil)...)
+	}
+
+	// field RolloutFeedback.Status has no validation
+	return errs
+}
+
+// Validate_RolloutFeedbackSpec validates an instance of RolloutFeedbackSpec according
+// to declarative validation rules in the API schema.
+func Validate_RolloutFeedbackSpec(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutFeedbackSpec) (errs field.ErrorList) {
+
+	{ // field RolloutFeedbackSpec.Cluster
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_ClusterReference(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutFeedbackSpec) *ClusterReference {
+				return &oldObj.Cluster
+			})
+		errs = append(errs, fn(fldPath.Child("cluster"), &obj.Cluster, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutFeedbackSpec.Revision
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *int64,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 1); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutFeedbackSpec) *int64 {
+				return &oldObj.Revision
+			})
+		errs = append(errs, fn(fldPath.Child("revision"), &obj.Revision, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutFeedbackSpec.Outcome
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutOutcome,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutOutcome(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutFeedbackSpec) *RolloutOutcome {
+				return &oldObj.Outcome
+			})
+		errs = append(errs, fn(fldPath.Child("outcome"), &obj.Outcome, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutFeedbackSpec.Reason
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.MaxLength(ctx, op, fldPath, obj, oldObj, 64); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutFeedbackSpec) *string {
+				return &oldObj.Reason
+			})
+		errs = append(errs, fn(fldPath.Child("reason"), &obj.Reason, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_RolloutGate validates an instance of RolloutGate according
+// to declarative validation rules in the API schema.
+func Validate_RolloutGate(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutGate) (errs field.ErrorList) {
+
+	// field RolloutGate.Pause has no validation
+	// field RolloutGate.Success has no validation
+	// field RolloutGate.Soak has no validation
+
+	{ // field RolloutGate.Approval
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *int32,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.Maximum(ctx, op, fldPath, obj, oldObj, 20); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 1); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutGate) *int32 {
+				return oldObj.Approval
+			})
+		errs = append(errs, fn(fldPath.Child("approval"), obj.Approval, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_RolloutOrder validates an instance of RolloutOrder according
+// to declarative validation rules in the API schema.
+func Validate_RolloutOrder(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutOrder) (errs field.ErrorList) {
+
+	{ // field RolloutOrder.Canaries
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.MaxItems(ctx, op, fldPath, obj, oldObj, 100).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, Validate_ClusterReference); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutOrder) []ClusterReference {
+				return oldObj.Canaries
+			})
+		errs = append(errs, fn(fldPath.Child("canaries"), obj.Canaries, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutOrder.Label
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.LabelKey(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutOrder) *string {
+				return &oldObj.Label
+			})
+		errs = append(errs, fn(fldPath.Child("label"), &obj.Label, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+var symbolsForRolloutOutcome = sets.New(OutcomeFailed, OutcomeSucceeded)
+
+// Validate_RolloutOutcome validates an instance of RolloutOutcome according
+// to declarative validation rules in the API schema.
+func Validate_RolloutOutcome(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutOutcome) (errs field.ErrorList) {
+
+	if e := validate.Enum(ctx, op, fldPath, obj, oldObj, symbolsForRolloutOutcome, nil); len(e) != 0 {
+		errs = append(errs, e...)
+	}
+
+	return errs
+}
+
+// Validate_RolloutOutput validates an instance of RolloutOutput according
+// to declarative validation rules in the API schema.
+func Validate_RolloutOutput(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutOutput) (errs field.ErrorList) {
+
+	{ // field RolloutOutput.DecisionKey
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.LabelValue(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutOutput) *string {
+				return &oldObj.DecisionKey
+			})
+		errs = append(errs, fn(fldPath.Child("decisionKey"), &obj.DecisionKey, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutOutput.PlacementKey
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.LabelValue(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutOutput) *string {
+				return &oldObj.PlacementKey
+			})
+		errs = append(errs, fn(fldPath.Child("placementKey"), &obj.PlacementKey, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutOutput.SchedulerName
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			// optional fields with default values are effectively required
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.MaxLength(ctx, op, fldPath, obj, oldObj, 253); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutOutput) *string {
+				return &oldObj.SchedulerName
+			})
+		errs = append(errs, fn(fldPath.Child("schedulerName"), &obj.SchedulerName, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutOutput.Name
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.LongName(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			if e := validate.MaxLength(ctx, op, fldPath, obj, oldObj, 240); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutOutput) *string {
+				return &oldObj.Name
+			})
+		errs = append(errs, fn(fldPath.Child("name"), &obj.Name, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_RolloutPreview validates an instance of RolloutPreview according
+// to declarative validation rules in the API schema.
+func Validate_RolloutPreview(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutPreview) (errs field.ErrorList) {
+
+	// field RolloutPreview.TypeMeta has no validation
+
+	{ // field RolloutPreview.Metadata
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *v1.ObjectMeta,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, metavalidation.Validate_ObjectMeta(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutPreview) *v1.ObjectMeta {
+				return &oldObj.Metadata
+			})
+		errs = append(errs, fn(fldPath.Child("metadata"), &obj.Metadata, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutPreview.Status
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutPreviewStatus,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutPreviewStatus(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutPreview) *RolloutPreviewStatus {
+				return &oldObj.Status
+			})
+		errs = append(errs, fn(fldPath.Child("status"), &obj.Status, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_RolloutPreviewStatus validates an instance of RolloutPreviewStatus according
+// to declarative validation rules in the API schema.
+func Validate_RolloutPreviewStatus(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutPreviewStatus) (errs field.ErrorList) {
+
+	// field RolloutPreviewStatus.Step has no validation
+	// field RolloutPreviewStatus.FromStep has no validation
+	// field RolloutPreviewStatus.FromRevision has no validation
+	// field RolloutPreviewStatus.Targets has no validation
+	// field RolloutPreviewStatus.Planned has no validation
+
+	{ // field RolloutPreviewStatus.Added
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, Validate_ClusterReference); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutPreviewStatus) []ClusterReference {
+				return oldObj.Added
+			})
+		errs = append(errs, fn(fldPath.Child("added"), obj.Added, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutPreviewStatus.Removed
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, Validate_ClusterReference); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutPreviewStatus) []ClusterReference {
+				return oldObj.Removed
+			})
+		errs = append(errs, fn(fldPath.Child("removed"), obj.Removed, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutPreviewStatus.Held
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, Validate_ClusterReference); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutPreviewStatus) []ClusterReference {
+				return oldObj.Held
+			})
+		errs = append(errs, fn(fldPath.Child("held"), obj.Held, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutPreviewStatus.Skipped
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, Validate_ClusterReference); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutPreviewStatus) []ClusterReference {
+				return oldObj.Skipped
+			})
+		errs = append(errs, fn(fldPath.Child("skipped"), obj.Skipped, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutPreviewStatus.LeftOut
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, Validate_ClusterReference); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutPreviewStatus) []ClusterReference {
+				return oldObj.LeftOut
+			})
+		errs = append(errs, fn(fldPath.Child("leftOut"), obj.LeftOut, oldVal, oldObj != nil)...)
+	}
+
+	// field RolloutPreviewStatus.EmptySteps has no validation
+	// field RolloutPreviewStatus.Blockers has no validation
+	return errs
+}
+
+// Validate_RolloutSpec validates an instance of RolloutSpec according
+// to declarative validation rules in the API schema.
+func Validate_RolloutSpec(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutSpec) (errs field.ErrorList) {
+
+	{ // field RolloutSpec.Targets
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutTargets,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutTargets(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutSpec) *RolloutTargets {
+				return &oldObj.Targets
+			})
+		errs = append(errs, fn(fldPath.Child("targets"), &obj.Targets, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutSpec.Output
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutOutput,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutOutput(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutSpec) *RolloutOutput {
+				return &oldObj.Output
+			})
+		errs = append(errs, fn(fldPath.Child("output"), &obj.Output, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutSpec.Steps
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []RolloutStep,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.MaxItems(ctx, op, fldPath, obj, oldObj, 50).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if e := validate.RequiredSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// lists with map semantics require unique keys
+			if e := validate.ValSliceUnique(ctx, op, fldPath, obj, oldObj,
+				func(a *RolloutStep, b *RolloutStep) bool { return a.Name == b.Name }); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj,
+				func(a *RolloutStep, b *RolloutStep) bool { return a.Name == b.Name }, validate.SemanticDeepEqual, Validate_RolloutStep); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutSpec) []RolloutStep {
+				return oldObj.Steps
+			})
+		errs = append(errs, fn(fldPath.Child("steps"), obj.Steps, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutSpec.Order
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutOrder,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutOrder(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutSpec) *RolloutOrder {
+				return oldObj.Order
+			})
+		errs = append(errs, fn(fldPath.Child("order"), obj.Order, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutSpec.Drift
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *DriftPolicy,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			// optional fields with default values are effectively required
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_DriftPolicy(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutSpec) *DriftPolicy {
+				return &oldObj.Drift
+			})
+		errs = append(errs, fn(fldPath.Child("drift"), &obj.Drift, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutSpec.Disconnected
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *DisconnectedPolicy,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			// optional fields with default values are effectively required
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_DisconnectedPolicy(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutSpec) *DisconnectedPolicy {
+				return &oldObj.Disconnected
+			})
+		errs = append(errs, fn(fldPath.Child("disconnected"), &obj.Disconnected, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutSpec.FailureBudget
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutBudget,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutBudget(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutSpec) *RolloutBudget {
+				return oldObj.FailureBudget
+			})
+		errs = append(errs, fn(fldPath.Child("failureBudget"), obj.FailureBudget, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutSpec.Progression
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *Progression,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			// optional fields with default values are effectively required
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_Progression(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutSpec) *Progression {
+				return &oldObj.Progression
+			})
+		errs = append(errs, fn(fldPath.Child("progression"), &obj.Progression, oldVal, oldObj != nil)...)
+	}
+
+	// field RolloutSpec.ProgressDeadline has no validation
+	return errs
+}
+
+// Validate_RolloutStatus validates an instance of RolloutStatus according
+// to declarative validation rules in the API schema.
+func Validate_RolloutStatus(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutStatus) (errs field.ErrorList) {
+
+	// field RolloutStatus.ObservedGeneration has no validation
+	// field RolloutStatus.Phase has no validation
+	// field RolloutStatus.WaitingFor has no validation
+	// field RolloutStatus.PlanHash has no validation
+	// field RolloutStatus.Step has no validation
+	// field RolloutStatus.Revision has no validation
+	// field RolloutStatus.BaseRevision has no validation
+	// field RolloutStatus.StartedBy has no validation
+	// field RolloutStatus.StartTime has no validation
+	// field RolloutStatus.CompletionTime has no validation
+	// field RolloutStatus.NextTime has no validation
+	// field RolloutStatus.Counts has no validation
+
+	{ // field RolloutStatus.Conditions
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []v1.Condition,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, metavalidation.Validate_Condition); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutStatus) []v1.Condition {
+				return oldObj.Conditions
+			})
+		errs = append(errs, fn(fldPath.Child("conditions"), obj.Conditions, oldVal, oldObj != nil)...)
+	}
+
+	// field RolloutStatus.Clusters has no validation
+
+	{ // field RolloutStatus.LeftOut
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, Validate_ClusterReference); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutStatus) []ClusterReference {
+				return oldObj.LeftOut
+			})
+		errs = append(errs, fn(fldPath.Child("leftOut"), obj.LeftOut, oldVal, oldObj != nil)...)
+	}
+
+	// field RolloutStatus.Transitions has no validation
+	// field RolloutStatus.Revisions has no validation
+	// field RolloutStatus.Requests has no validation
+	return errs
+}
+
+// Validate_RolloutStep validates an instance of RolloutStep according
+// to declarative validation rules in the API schema.
+func Validate_RolloutStep(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutStep) (errs field.ErrorList) {
+
+	{ // field RolloutStep.Name
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.RequiredValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.ShortName(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutStep) *string {
+				return &oldObj.Name
+			})
+		errs = append(errs, fn(fldPath.Child("name"), &obj.Name, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutStep.Percent
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *int32,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.Maximum(ctx, op, fldPath, obj, oldObj, 100); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 1); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutStep) *int32 {
+				return oldObj.Percent
+			})
+		errs = append(errs, fn(fldPath.Child("percent"), obj.Percent, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutStep.Count
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *int32,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 1); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutStep) *int32 {
+				return oldObj.Count
+			})
+		errs = append(errs, fn(fldPath.Child("count"), obj.Count, oldVal, oldObj != nil)...)
+	}
+
+	// field RolloutStep.ClusterSelector has no validation
+
+	{ // field RolloutStep.Gate
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *RolloutGate,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_RolloutGate(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutStep) *RolloutGate {
+				return oldObj.Gate
+			})
+		errs = append(errs, fn(fldPath.Child("gate"), obj.Gate, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_RolloutTargets validates an instance of RolloutTargets according
+// to declarative validation rules in the API schema.
+func Validate_RolloutTargets(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *RolloutTargets) (errs field.ErrorList) {
+
+	{ // field RolloutTargets.Decision
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *DecisionTarget,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_DecisionTarget(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutTargets) *DecisionTarget {
+				return oldObj.Decision
+			})
+		errs = append(errs, fn(fldPath.Child("decision"), obj.Decision, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutTargets.Selector
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *SelectorTarget,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalPointer(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_SelectorTarget(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutTargets) *SelectorTarget {
+				return oldObj.Selector
+			})
+		errs = append(errs, fn(fldPath.Child("selector"), obj.Selector, oldVal, oldObj != nil)...)
+	}
+
+	{ // field RolloutTargets.Clusters
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []ClusterReference,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.MaxItems(ctx, op, fldPath, obj, oldObj, 1000).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			// iterate the list and call the type's validation function
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, nil, nil, Validate_ClusterReference); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *RolloutTargets) []ClusterReference {
+				return oldObj.Clusters
+			})
+		errs = append(errs, fn(fldPath.Child("clusters"), obj.Clusters, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_SelectorTarget validates an instance of SelectorTarget according
+// to declarative validation rules in the API schema.
+func Validate_SelectorTarget(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *SelectorTarget) (errs field.ErrorList) {
+
+	{ // field SelectorTarget.Namespaces
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.MaxItems(ctx, op, fldPath, obj, oldObj, 64).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if e := validate.RequiredSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				errs = append(errs, e...)
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.EachValSliceVal(ctx, op, fldPath, obj, oldObj, validate.DirectEqual, nil, validate.ShortName); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			// lists with set semantics require unique values
+			if e := validate.ValSliceUnique(ctx, op, fldPath, obj, oldObj, validate.DirectEqual); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *SelectorTarget) []string {
+				return oldObj.Namespaces
+			})
+		errs = append(errs, fn(fldPath.Child("namespaces"), obj.Namespaces, oldVal, oldObj != nil)...)
+	}
+
+	// field SelectorTarget.Labels has no validation
+
+	{ // field SelectorTarget.Expression
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			if e := validate.MaxLength(ctx, op, fldPath, obj, oldObj, 4096); len(e) != 0 {
+				errs = append(errs, e...)
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *SelectorTarget) *string {
+				return &oldObj.Expression
+			})
+		errs = append(errs, fn(fldPath.Child("expression"), &obj.Expression, oldVal, oldObj != nil)...)
 	}
 
 	return errs
