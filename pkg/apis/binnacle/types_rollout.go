@@ -4,6 +4,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// What every slice of a Rollout's decision carries, beside the decision-key and the decision-index.
+const (
+	// LabelDecisionRevision is the revision that the slice belongs to. Consumers group by it, so that they take no half of a change for a
+	// whole (KEP-5313 names it in its prose).
+	LabelDecisionRevision = "multicluster.x-k8s.io/decision-revision"
+	// AnnotationDecisionSlices is how many slices of that revision there are: who has found as many has found all.
+	AnnotationDecisionSlices = "binnacle.dev/decision-slices"
+)
+
 // DriftPolicy says what becomes of clusters that join or leave the targets after the start.
 type DriftPolicy string
 
@@ -85,8 +94,9 @@ type RolloutSpec struct {
 	// A cluster whose ClusterProfile is deleted leaves in any case.
 	Drift DriftPolicy
 
-	// disconnected is what a step does with clusters that do not report: Hold (the default) or Include. A cluster that is held is let
-	// in by a later step or, after the last, as soon as it reports again.
+	// disconnected is what a step does with clusters that do not report: Hold (the default) or Include. A step takes others instead,
+	// as far as there are. A cluster that is held is let in once it reports again: at once where the step has room for it or was the
+	// last, otherwise by a later step. A step none of whose clusters reports is not taken, except the last.
 	Disconnected DisconnectedPolicy
 
 	// failureBudget is how many clusters may fail, none where it is left out. One more stops the rollout until retry, abort or
@@ -182,7 +192,7 @@ type RolloutGate struct {
 	// pause leaves the next step to a person though progression is Automatic. The last step has none.
 	Pause bool
 
-	// success waits until every cluster that is through is settled: a consumer reported its success, or its failure within the
+	// success waits until every cluster that the run let in is settled: a consumer reported its success, or its failure within the
 	// failure budget. No report is no success.
 	Success bool
 

@@ -1,0 +1,143 @@
+package rollout
+
+import (
+	"slices"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+)
+
+// follow brings the clusters of the run in line with what the targets are now, as the drift policy says. Who is deleted leaves in any case.
+func (r *run) follow() {
+	r.looked = true
+	before := r.status.Revision
+	r.dropGone()
+	if r.status.Phase == aborted || r.status.Phase == rolledBack {
+		r.noteSince(before, "leave")
+		return
+	}
+	follows := r.spec.Drift == binnacle.DriftFollow
+	for i := range r.status.Clusters {
+		c := &r.status.Clusters[i]
+		if target := r.targetOf(c); target != nil && !target.Selected && follows && c.State != binnacle.ClusterLeaving && c.State != binnacle.ClusterSkipped {
+			r.skip(c, binnacle.ReasonNotTargeted)
+		}
+	}
+	r.noteSince(before, "leave")
+	joined := r.joined()
+	switch {
+	case r.spec.Drift == binnacle.DriftFreeze || len(r.status.Clusters)+len(joined) > MaxTargets:
+		r.leaveOut(joined)
+	case follows:
+		r.leaveOut(nil)
+		r.insert(joined)
+	default:
+		r.leaveOut(nil)
+		r.append(joined)
+	}
+}
+
+// dropGone skips who has no ClusterProfile any more.
+func (r *run) dropGone() {
+	for i := range r.status.Clusters {
+		if c := &r.status.Clusters[i]; r.targetOf(c) == nil && (c.State != binnacle.ClusterSkipped || IsThrough(c)) {
+			r.skip(c, binnacle.ReasonGone)
+		}
+	}
+}
+
+// skip makes a cluster a target no more.
+func (r *run) skip(c *binnacle.RolloutCluster, reason string) {
+	if IsThrough(c) {
+		r.takeOut(c)
+	}
+	c.State, c.Reason = binnacle.ClusterSkipped, reason
+}
+
+// joined are the selected clusters that are no targets of the run, in order.
+func (r *run) joined() []place {
+	var refs []binnacle.ClusterReference
+	for ref, target := range r.targets {
+		if !target.Selected {
+			continue
+		}
+		if i, known := r.index[ref]; !known || r.status.Clusters[i].State == binnacle.ClusterSkipped {
+			refs = append(refs, ref)
+		}
+	}
+	return r.ordered(refs)
+}
+
+// leaveOut lists who waits for the next run.
+func (r *run) leaveOut(joined []place) {
+	r.status.Counts.LeftOut, r.status.LeftOut = int32(len(joined)), nil
+	refs := make([]binnacle.ClusterReference, 0, len(joined))
+	for _, p := range joined {
+		refs = append(refs, r.ref(p.ref.Namespace, p.ref.Name))
+	}
+	slices.SortFunc(refs, compareReferences)
+	if len(refs) > 0 {
+		r.status.LeftOut = refs[:min(len(refs), MaxLeftOut)]
+	}
+}
+
+// pendingOf is the entry of a cluster that joins. One that was in the run before keeps its history.
+func (r *run) pendingOf(p place, reason string) binnacle.RolloutCluster {
+	ref := r.ref(p.ref.Namespace, p.ref.Name)
+	c := binnacle.RolloutCluster{Name: ref.Name, Namespace: ref.Namespace, State: binnacle.ClusterPending, Reason: reason}
+	if i, known := r.index[ref]; known {
+		c.History = r.status.Clusters[i].History
+	}
+	return c
+}
+
+// without are the clusters of the run less those that join anew.
+func (r *run) without(joined []place) []binnacle.RolloutCluster {
+	again := map[binnacle.ClusterReference]bool{}
+	for _, p := range joined {
+		again[r.ref(p.ref.Namespace, p.ref.Name)] = true
+	}
+	kept := make([]binnacle.RolloutCluster, 0, len(r.status.Clusters)+len(joined))
+	for _, c := range r.status.Clusters {
+		if !again[binnacle.ClusterReference{Name: c.Name, Namespace: c.Namespace}] {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// append puts who joined at the end, to come in with the last step.
+func (r *run) append(joined []place) {
+	if len(joined) == 0 {
+		return
+	}
+	clusters := r.without(joined)
+	for _, p := range joined {
+		clusters = append(clusters, r.pendingOf(p, binnacle.ReasonJoined))
+	}
+	r.status.Clusters = clusters
+	r.reindex()
+}
+
+// insert puts who joined where the order wants it among those that wait. All others stay in the order that they have.
+func (r *run) insert(joined []place) {
+	if len(joined) == 0 {
+		return
+	}
+	kept := r.without(joined)
+	clusters := make([]binnacle.RolloutCluster, 0, cap(kept))
+	rest := joined
+	for _, c := range kept {
+		if waits(&c) {
+			here := r.placeOf(binnacle.ClusterReference{Name: c.Name, Namespace: c.Namespace})
+			for len(rest) > 0 && comparePlaces(rest[0], here) < 0 {
+				clusters, rest = append(clusters, r.pendingOf(rest[0], "")), rest[1:]
+			}
+		}
+		clusters = append(clusters, c)
+	}
+	for _, p := range rest {
+		clusters = append(clusters, r.pendingOf(p, ""))
+	}
+	r.status.Clusters = clusters
+	r.reindex()
+}

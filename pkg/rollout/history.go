@@ -1,0 +1,74 @@
+package rollout
+
+import (
+	"slices"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+)
+
+// record keeps the revision of this call for rollback.
+func (r *run) record() {
+	if r.status.Revision == r.before.Revision {
+		return
+	}
+	revision := binnacle.RolloutRevision{Revision: r.status.Revision, Time: r.now}
+	if r.status.Step != nil {
+		revision.Step = r.status.Step.Name
+	}
+	for i := range r.status.Clusters {
+		if IsThrough(&r.status.Clusters[i]) {
+			revision.Clusters++
+		}
+	}
+	r.status.Revisions = append(r.status.Revisions, revision)
+	if extra := len(r.status.Revisions) - MaxRecorded; extra > 0 {
+		r.status.Revisions = slices.Clone(r.status.Revisions[extra:])
+	}
+}
+
+// forget drops from the histories what neither a recorded revision nor the base of the run needs, so that they stay short however often
+// a cluster comes and goes.
+func (r *run) forget() {
+	needed := []int64{r.status.BaseRevision}
+	for _, revision := range r.status.Revisions {
+		needed = append(needed, revision.Revision)
+	}
+	slices.Sort(needed)
+	for i := range r.status.Clusters {
+		c := &r.status.Clusters[i]
+		for k := 0; k+1 < len(c.History); {
+			// Between two moves, from one up to before the other, the cluster was in one state. Nobody asks for it: both are dropped.
+			at, _ := slices.BinarySearch(needed, c.History[k])
+			if at < len(needed) && needed[at] < c.History[k+1] {
+				k++
+				continue
+			}
+			c.History = slices.Delete(c.History, k, k+2)
+			k = max(0, k-1)
+		}
+		if len(c.History) == 0 {
+			c.History = nil
+		}
+	}
+}
+
+// restore goes back to who was through at a revision, as far as they still exist.
+func (r *run) restore(revision int64) {
+	var back []int
+	for i := range r.status.Clusters {
+		c := &r.status.Clusters[i]
+		want := wasThrough(c, revision) && r.targetOf(c) != nil
+		switch {
+		case want && !IsThrough(c):
+			back = append(back, i)
+		case want && c.State == binnacle.ClusterLeaving:
+			c.State = binnacle.ClusterIn
+		case !want && IsThrough(c):
+			r.takeOut(c)
+			c.State, c.Reason = binnacle.ClusterPending, ""
+		case c.State == binnacle.ClusterHeld:
+			c.State, c.Reason = binnacle.ClusterPending, ""
+		}
+	}
+	r.letIn(back)
+}

@@ -1,0 +1,111 @@
+package rollout
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+)
+
+// start begins a run: it pins the selected clusters in their order. Who is through stays so: as a target, or until the last step.
+func (r *run) start(actor Actor) error {
+	r.looked = true
+	var refs []binnacle.ClusterReference
+	for ref, target := range r.targets {
+		if target.Selected {
+			refs = append(refs, ref)
+		}
+	}
+	switch {
+	case len(refs) == 0:
+		return r.refuse(ReasonNoTargets, "the targets select no cluster")
+	case len(refs) > MaxTargets:
+		return r.refuse(ReasonTooMany, "the targets select %d clusters, and a rollout takes at most %d", len(refs), MaxTargets)
+	}
+	r.dropGone()
+	r.pin(r.ordered(refs))
+	status := r.status
+	status.Phase, status.Step, status.CompletionTime, status.StartTime = progressing, nil, nil, &r.now
+	status.StartedBy, status.PlanHash, status.BaseRevision = actor.User, planHash(r.spec), r.before.Revision
+	for _, condition := range []string{binnacle.ConditionPaused, binnacle.ConditionStopped} {
+		meta.RemoveStatusCondition(&status.Conditions, condition)
+	}
+	r.leaveOut(nil)
+	return nil
+}
+
+// pin makes the targets of a new run, and keeps beside them who is through or was so at a recorded revision.
+func (r *run) pin(places []place) {
+	clusters := make([]binnacle.RolloutCluster, 0, len(places))
+	pinned := map[binnacle.ClusterReference]bool{}
+	for _, p := range places {
+		ref := r.ref(p.ref.Namespace, p.ref.Name)
+		c := binnacle.RolloutCluster{Name: ref.Name, Namespace: ref.Namespace, State: binnacle.ClusterPending}
+		if i, known := r.index[ref]; known {
+			c.History, c.Slice = r.status.Clusters[i].History, r.status.Clusters[i].Slice
+		}
+		if IsThrough(&c) {
+			c.State = binnacle.ClusterIn
+		}
+		clusters, pinned[ref] = append(clusters, c), true
+	}
+	for _, c := range r.status.Clusters {
+		if pinned[binnacle.ClusterReference{Name: c.Name, Namespace: c.Namespace}] || len(c.History) == 0 {
+			continue
+		}
+		c.State, c.Reason = binnacle.ClusterSkipped, binnacle.ReasonNotTargeted
+		if IsThrough(&c) {
+			c.State, c.Reason = binnacle.ClusterLeaving, ""
+		}
+		clusters = append(clusters, c)
+	}
+	r.status.Clusters = clusters
+	r.reindex()
+}
+
+// isStale says whether a new run would differ from the one that is complete.
+func (r *run) isStale() bool {
+	if r.status.PlanHash != planHash(r.spec) {
+		return true
+	}
+	selected := 0
+	for ref, target := range r.targets {
+		if !target.Selected {
+			continue
+		}
+		selected++
+		if i, known := r.index[ref]; !known || r.status.Clusters[i].State == binnacle.ClusterSkipped {
+			return true
+		}
+	}
+	for i := range r.status.Clusters {
+		if c := &r.status.Clusters[i]; c.State != binnacle.ClusterSkipped {
+			selected--
+		}
+	}
+	return selected != 0
+}
+
+// planHash tells plans apart, not more.
+func planHash(spec *binnacle.RolloutSpec) string {
+	data, err := json.Marshal([]any{spec.Targets, spec.Order, spec.Steps})
+	if err != nil {
+		return "" // Not for values of these types.
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// requestHash tells requests under one idempotency key apart.
+func requestHash(req Request) string {
+	data, err := json.Marshal(req.RolloutActionSpec)
+	if err != nil {
+		return "" // Not for values of these types.
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(req.Verb), req.Actor.User, string(data)}, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
