@@ -9,6 +9,11 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 )
 
+// Initial is the status of a Rollout that is created: nothing is let in before the first advance.
+func Initial(generation int64) binnacle.RolloutStatus {
+	return binnacle.RolloutStatus{ObservedGeneration: generation, Phase: pending, WaitingFor: binnacle.WaitStart}
+}
+
 // Apply follows a request, or returns a *Refusal. Preconditions that a request leaves out are not made up: whoever retries after a
 // conflict of storage must hand in the step that was read first, so that one request takes one step.
 func Apply(in Input, req Request) (Result, error) {
@@ -111,7 +116,11 @@ func (r *run) admit() {
 		c := &r.status.Clusters[i]
 		target := r.targetOf(c)
 		switch {
-		case !waits(c) || target == nil || r.held(target):
+		case !waits(c) || target == nil:
+		case r.held(target):
+			if all {
+				c.State, c.Reason = binnacle.ClusterHeld, target.Reason
+			}
 		case all, c.State == binnacle.ClusterHeld && len(add) < room && (!ring || matchesAny(rings, target.Labels)):
 			add = append(add, i)
 		}

@@ -10,8 +10,13 @@ import (
 func Feedback(in Input, outcomes []binnacle.RolloutFeedbackSpec) (result Result, errs []error) {
 	r := newRun(&in)
 	errs = make([]error, len(outcomes))
+	noted := false
 	for i, outcome := range outcomes {
 		errs[i] = r.feedback(outcome)
+		noted = noted || errs[i] == nil
+	}
+	if !noted {
+		return Result{Status: *r.before.DeepCopy(), Next: r.nextTime()}, errs
 	}
 	return r.finish(false), errs
 }

@@ -58,6 +58,7 @@ func newWorld(t *testing.T, n int, plan ...binnacle.RolloutStep) *world {
 			Output:  binnacle.RolloutOutput{DecisionKey: "payments"}, Steps: plan,
 			Drift: binnacle.DriftFreeze, Disconnected: binnacle.DisconnectedHold, Progression: binnacle.ProgressionManual,
 		}}}
+	w.rollout.Status = rollout.Initial(1)
 	for i := range n {
 		w.add(fmt.Sprintf("store-%02d", i))
 	}

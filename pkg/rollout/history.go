@@ -57,7 +57,7 @@ func (r *run) restore(revision int64) {
 	var back []int
 	for i := range r.status.Clusters {
 		c := &r.status.Clusters[i]
-		want := wasThrough(c, revision) && r.targetOf(c) != nil
+		want := WasThrough(c, revision) && r.targetOf(c) != nil
 		switch {
 		case want && !IsThrough(c):
 			back = append(back, i)

@@ -81,8 +81,8 @@ func (r *run) held(target *Target) bool {
 // IsThrough says whether a cluster is in the decision.
 func IsThrough(c *binnacle.RolloutCluster) bool { return len(c.History)%2 == 1 }
 
-// wasThrough says whether a cluster was in the decision at a revision.
-func wasThrough(c *binnacle.RolloutCluster, revision int64) bool {
+// WasThrough says whether a cluster was in the decision at a revision.
+func WasThrough(c *binnacle.RolloutCluster, revision int64) bool {
 	at, _ := slices.BinarySearch(c.History, revision+1)
 	return at%2 == 1
 }
