@@ -1368,7 +1368,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutGate(ref common.ReferenceCallback)
 					},
 					"success": {
 						SchemaProps: spec.SchemaProps{
-							Description: "success waits until every cluster that is through is settled: a consumer reported its success, or its failure within the failure budget. No report is no success.",
+							Description: "success waits until every cluster that the run let in is settled: a consumer reported its success, or its failure within the failure budget. No report is no success.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -1841,7 +1841,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutSpec(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RolloutSpec is what a rollout is to do. From the first revision on, output cannot change. While a run goes on, targets, order and the steps up to the current one cannot change; all else can.",
+				Description: "RolloutSpec is what a rollout is to do. Once it was started, output cannot change any more. While a run goes on, targets, order and the steps up to the current one cannot change either; all else can, and counts from then on.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"targets": {
@@ -1897,7 +1897,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutSpec(ref common.ReferenceCallback)
 					},
 					"disconnected": {
 						SchemaProps: spec.SchemaProps{
-							Description: "disconnected is what a step does with clusters that do not report: Hold (the default) or Include. A cluster that is held is let in by a later step or, after the last, as soon as it reports again.\n\nPossible enum values:\n - `\"Hold\"` passes over a cluster that does not report, and takes the next in the order.\n - `\"Include\"` treats it as any other.",
+							Description: "disconnected is what a step does with clusters that do not report: Hold (the default) or Include. A step takes others instead, as far as there are. A cluster that is held is let in once it reports again: at once where the step has room for it or was the last, otherwise by a later step. A step none of whose clusters reports is not taken, except the last.\n\nPossible enum values:\n - `\"Hold\"` passes over a cluster that does not report, and takes the next in the order.\n - `\"Include\"` treats it as any other.",
 							Default:     "Hold",
 							Type:        []string{"string"},
 							Format:      "",
