@@ -44,7 +44,7 @@ func Apply(in Input, req Request) (Result, error) {
 func Tick(in Input) Result {
 	r := newRun(&in)
 	if r.status.Phase == pending {
-		return Result{Status: *r.status}
+		return r.finish(false)
 	}
 	r.follow()
 	r.judge()

@@ -15,7 +15,7 @@ func (r *run) follow() {
 		r.noteSince(before, "leave")
 		return
 	}
-	follows := r.spec.Drift == binnacle.DriftFollow
+	follows := r.spec.Drift == binnacle.DriftFollow && r.isSelecting()
 	for i := range r.status.Clusters {
 		c := &r.status.Clusters[i]
 		if target := r.targetOf(c); target != nil && !target.Selected && follows && c.State != binnacle.ClusterLeaving && c.State != binnacle.ClusterSkipped {
@@ -27,13 +27,24 @@ func (r *run) follow() {
 	switch {
 	case r.spec.Drift == binnacle.DriftFreeze || len(r.status.Clusters)+len(joined) > MaxTargets:
 		r.leaveOut(joined)
-	case follows:
+	case r.spec.Drift == binnacle.DriftFollow:
 		r.leaveOut(nil)
 		r.insert(joined)
 	default:
 		r.leaveOut(nil)
 		r.append(joined)
 	}
+}
+
+// isSelecting says whether the targets are any cluster. None at all is not followed: a producer that is in the middle of a change, or fails,
+// would otherwise empty the decision, which consumers take as an order to remove what they brought.
+func (r *run) isSelecting() bool {
+	for i := range r.in.Targets {
+		if r.in.Targets[i].Selected {
+			return true
+		}
+	}
+	return false
 }
 
 // dropGone skips who has no ClusterProfile any more.

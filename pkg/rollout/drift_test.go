@@ -117,6 +117,25 @@ func TestFollow(t *testing.T) {
 	w.is(binnacle.RolloutCompleted, "p100", 21, "")
 }
 
+// TestNoTargetsAreNotFollowed keeps the decision while a producer has none.
+func TestNoTargetsAreNotFollowed(t *testing.T) {
+	w := newWorld(t, 10, percent(50), percent(100))
+	w.rollout.Spec.Drift = binnacle.DriftFollow
+	w.do(binnacle.VerbAdvance)
+	for i := range w.targets {
+		w.targets[i].Selected = false
+	}
+	if n := w.tick(); n != 0 {
+		t.Error("a tick followed to nothing")
+	}
+	w.is(binnacle.RolloutProgressing, "p50", 5, binnacle.WaitAdvance)
+	w.targets[0].Selected = true
+	w.tick()
+	if n := len(w.in()); n > 1 {
+		t.Errorf("%d are in, and one is selected", n)
+	}
+}
+
 // TestAppendToLast lets who joins in with the last step, and leaves the percentages as they are.
 func TestAppendToLast(t *testing.T) {
 	w := newWorld(t, 10, percent(20), percent(50), percent(100))

@@ -180,6 +180,22 @@ func TestProgressDeadline(t *testing.T) {
 	w.is(binnacle.RolloutProgressing, "p50", 2, binnacle.WaitAdvance)
 }
 
+// TestDeadlineOfAChangedSpec begins where there was none, and ends where there is none any more.
+func TestDeadlineOfAChangedSpec(t *testing.T) {
+	w := newWorld(t, 4, percent(50, success), percent(100))
+	w.do(binnacle.VerbAdvance)
+	w.after(time.Hour)
+	w.rollout.Spec.ProgressDeadline = &metav1.Duration{Duration: time.Minute}
+	w.tick()
+	if !w.next.Time.Equal(w.now.Add(time.Minute)) {
+		t.Errorf("next at %v", w.next)
+	}
+	w.rollout.Spec.ProgressDeadline = nil
+	w.after(time.Hour)
+	w.tick()
+	w.is(binnacle.RolloutProgressing, "p50", 2, binnacle.WaitSuccess)
+}
+
 func (w *world) condition(kind string) metav1.Condition {
 	for _, c := range w.rollout.Status.Conditions {
 		if c.Type == kind {

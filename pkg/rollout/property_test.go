@@ -258,6 +258,41 @@ func (w *world) remembers(past map[int64][]string) {
 	}
 }
 
+// TestRandomPlansReachAll passes every gate of a plan, and finds every target in once, and no step that does nothing or too much.
+func TestRandomPlansReachAll(t *testing.T) {
+	seeds(t, 200, func(t *testing.T, random *rand.Rand) {
+		w := randomWorld(t, random)
+		for i := range w.targets {
+			w.targets[i].Connected = true
+		}
+		w.rollout.Spec.Progression = binnacle.ProgressionManual
+		entered := map[string]int{}
+		for w.rollout.Status.Phase != binnacle.RolloutCompleted {
+			before := w.in()
+			w.do(binnacle.VerbAdvance)
+			for _, name := range w.in() {
+				if !slices.Contains(before, name) {
+					entered[name]++
+				}
+			}
+			if n := len(w.in()); n <= len(before) || n != int(w.rollout.Status.Step.Planned) {
+				t.Fatalf("step %+v: %d in, before %d", w.rollout.Status.Step, n, len(before))
+			}
+			w.succeed(w.in()...)
+			for _, user := range []string{"ben", "cem"} {
+				w.try(binnacle.VerbApprove, rollout.Request{Actor: rollout.Actor{User: user}})
+			}
+			w.after(time.Hour)
+			w.tick()
+		}
+		for _, target := range w.targets {
+			if entered[target.Name] != 1 {
+				t.Errorf("%s came in %d times", target.Name, entered[target.Name])
+			}
+		}
+	})
+}
+
 // TestDeterminism wants the same of the same, whatever the order that targets come in, and nothing of a second tick.
 func TestDeterminism(t *testing.T) {
 	seeds(t, 100, func(t *testing.T, random *rand.Rand) {

@@ -42,6 +42,9 @@ func newRun(in *Input) *run {
 	return r
 }
 
+// stamp is the time of the call.
+func (r *run) stamp() *metav1.Time { return r.now.DeepCopy() }
+
 func (r *run) reindex() {
 	r.index = make(map[binnacle.ClusterReference]int, len(r.status.Clusters))
 	for i, c := range r.status.Clusters {

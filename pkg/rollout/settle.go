@@ -16,11 +16,18 @@ func (r *run) judge() {
 		return
 	}
 	r.runTimers()
-	gate, step := r.gate(), r.status.Step
-	if gate != nil && gate.Success && step.SettledTime == nil && r.unsettled() == 0 {
-		step.SettledTime, step.Deadline = &r.now, nil
-		if gate.Soak != nil && step.Soak == nil {
-			step.Soak = r.timer(gate.Soak.Duration)
+	step := r.status.Step
+	if gate := r.gate(); gate != nil && gate.Success && step.SettledTime == nil {
+		switch deadline := r.spec.ProgressDeadline; {
+		case r.unsettled() == 0:
+			step.SettledTime, step.Deadline = r.stamp(), nil
+			if gate.Soak != nil && step.Soak == nil {
+				step.Soak = r.timer(gate.Soak.Duration)
+			}
+		case deadline == nil:
+			step.Deadline = nil
+		case step.Deadline == nil:
+			step.Deadline = r.timer(deadline.Duration)
 		}
 	}
 	if !r.is(binnacle.ConditionStopped) {
@@ -53,7 +60,7 @@ func (r *run) settle() {
 		case r.is(binnacle.ConditionPaused):
 			status.Phase = paused
 		case status.Step != nil && !r.isLeft() && r.closed() == "":
-			status.Phase, status.CompletionTime = completed, &r.now
+			status.Phase, status.CompletionTime = completed, r.stamp()
 			r.note("complete", Actor{User: Automatic}, "", "")
 		default:
 			status.Phase = progressing
@@ -76,7 +83,7 @@ func (r *run) nextTime() *metav1.Time {
 		return nil
 	}
 	if r.isAutomatic() && r.closed() == "" && r.isLeft() && !r.blocked {
-		return &r.now
+		return r.stamp()
 	}
 	var next *metav1.Time
 	for _, timer := range []*binnacle.RolloutTimer{step.Soak, step.Deadline} {

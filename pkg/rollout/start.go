@@ -29,7 +29,7 @@ func (r *run) start(actor Actor) error {
 	r.dropGone()
 	r.pin(r.ordered(refs))
 	status := r.status
-	status.Phase, status.Step, status.CompletionTime, status.StartTime = progressing, nil, nil, &r.now
+	status.Phase, status.Step, status.CompletionTime, status.StartTime = progressing, nil, nil, r.stamp()
 	status.StartedBy, status.PlanHash, status.BaseRevision = actor.User, planHash(r.spec), r.before.Revision
 	for _, condition := range []string{binnacle.ConditionPaused, binnacle.ConditionStopped} {
 		meta.RemoveStatusCondition(&status.Conditions, condition)

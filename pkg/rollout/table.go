@@ -51,7 +51,7 @@ var Table = map[binnacle.RolloutPhase]map[binnacle.RolloutVerb]Cell{
 		binnacle.VerbPause:    to("keeps it where it is; soak and deadline stand still", paused),
 		binnacle.VerbResume:   no("is not paused"),
 		binnacle.VerbApprove:  to("adds an approval; refused where the gate asks for none, to who started the run, and to who has approved", progressing),
-		binnacle.VerbPromote:  to("lets all the rest in, whatever the gates; refused after the last step", progressing, completed),
+		binnacle.VerbPromote:  to("lets all the rest in, whatever the gates, though the hub be suspect; who does not report is held still; refused after the last step", progressing, completed),
 		binnacle.VerbAbort:    to(toBase, aborted),
 		binnacle.VerbRollback: to(back, rolledBack),
 		binnacle.VerbRetry:    to("gives failed clusters another try under a new revision; refused where none failed", progressing),

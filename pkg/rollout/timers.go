@@ -8,16 +8,13 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 )
 
-// startTimers starts the deadline, and the soak where it does not wait for success.
+// startTimers begins a step, or another try: what waits for success starts later.
 func (r *run) startTimers(gate *binnacle.RolloutGate) {
 	if gate == nil {
 		return
 	}
 	step := r.status.Step
 	step.SettledTime, step.Soak, step.Deadline = nil, nil, nil
-	if gate.Success && r.spec.ProgressDeadline != nil {
-		step.Deadline = r.timer(r.spec.ProgressDeadline.Duration)
-	}
 	if gate.Soak != nil && !gate.Success {
 		step.Soak = r.timer(gate.Soak.Duration)
 	}

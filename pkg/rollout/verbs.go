@@ -136,7 +136,7 @@ func (r *run) rollback(req Request) error {
 
 func (r *run) end(phase binnacle.RolloutPhase, req Request) {
 	r.looked = true
-	r.status.Phase, r.status.CompletionTime = phase, &r.now
+	r.status.Phase, r.status.CompletionTime = phase, r.stamp()
 	r.leaveOut(nil)
 	r.note(string(req.Verb), req.Actor, req.Reason, "")
 }

@@ -91,7 +91,7 @@ type RolloutSpec struct {
 	Order *RolloutOrder
 
 	// drift is what becomes of clusters that join or leave the targets after the start: Freeze (the default), Follow or AppendToLast.
-	// A cluster whose ClusterProfile is deleted leaves in any case.
+	// A cluster whose ClusterProfile is deleted leaves in any case. Targets that are no cluster at all are not followed.
 	Drift DriftPolicy
 
 	// disconnected is what a step does with clusters that do not report: Hold (the default) or Include. A step takes others instead,
@@ -107,7 +107,8 @@ type RolloutSpec struct {
 	Progression Progression
 
 	// progressDeadline is how long the clusters of a step may take to be settled where its gate waits for success; later the rollout
-	// stops. Time in which it is paused does not count. 1s to 8760h; without it nothing is ever late.
+	// stops. Time in which it is paused does not count. 1s to 8760h; without it nothing is ever late. Another one counts from the
+	// next step on. It is refused where no gate waits for success.
 	ProgressDeadline *metav1.Duration
 }
 

@@ -110,7 +110,7 @@ type RolloutSpec struct {
 	Order *RolloutOrder `json:"order,omitempty" protobuf:"bytes,4,opt,name=order"`
 
 	// drift is what becomes of clusters that join or leave the targets after the start: Freeze (the default), Follow or AppendToLast.
-	// A cluster whose ClusterProfile is deleted leaves in any case.
+	// A cluster whose ClusterProfile is deleted leaves in any case. Targets that are no cluster at all are not followed.
 	// +optional
 	// +default="Freeze"
 	// +k8s:optional
@@ -137,7 +137,8 @@ type RolloutSpec struct {
 	Progression Progression `json:"progression,omitempty" protobuf:"bytes,8,opt,name=progression,casttype=Progression"`
 
 	// progressDeadline is how long the clusters of a step may take to be settled where its gate waits for success; later the rollout
-	// stops. Time in which it is paused does not count. 1s to 8760h; without it nothing is ever late.
+	// stops. Time in which it is paused does not count. 1s to 8760h; without it nothing is ever late. Another one counts from the
+	// next step on. It is refused where no gate waits for success.
 	// +optional
 	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty" protobuf:"bytes,9,opt,name=progressDeadline"`
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 )
 
+// MaxSliceBase is how many characters the names of slices begin with at most, the same as the tag of output.name says.
+const MaxSliceBase = 240
+
 // Bounds of the durations of a Rollout.
 const (
 	MinDuration = time.Second
@@ -28,6 +31,9 @@ func ValidateRollout(rollout *binnacle.Rollout, check ExpressionCheck) field.Err
 	errs := validateTargets(&spec.Targets, rollout.Namespace, fldPath.Child("targets"), check)
 	if decision := spec.Targets.Decision; decision != nil && decision.Key != "" && decision.Key == spec.Output.DecisionKey {
 		errs = append(errs, field.Invalid(fldPath.Child("targets", "decision", "key"), decision.Key, "must not be the decision that the rollout publishes"))
+	}
+	if spec.Output.Name == "" && len(rollout.Name) > MaxSliceBase {
+		errs = append(errs, field.Required(fldPath.Child("output", "name"), fmt.Sprintf("since the name of the Rollout has more than %d characters, too many for the names of slices to begin with", MaxSliceBase)))
 	}
 	errs = append(errs, validateText(fldPath.Child("output", "schedulerName"), spec.Output.SchedulerName, true)...)
 	errs = append(errs, validateSteps(spec.Steps, fldPath.Child("steps"))...)

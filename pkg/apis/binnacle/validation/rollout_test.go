@@ -207,6 +207,26 @@ func TestRulesOfRollout(t *testing.T) {
 	}
 }
 
+func TestLongNames(t *testing.T) {
+	for name, test := range map[string]struct {
+		length int
+		output string
+		want   []string
+	}{
+		"240":              {240, "", nil},
+		"241":              {241, "", []string{"Required spec.output.name"}},
+		"253, and another": {253, "short", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rollout := fullRollout()
+			rollout.Name, rollout.Spec.Output.Name = strings.Repeat("a", test.length), test.output
+			if diff := cmp.Diff(test.want, brief(t, rollout, "", validation.ValidateRollout(rollout, nil))); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestOverlappingRings is about which second ring can add nobody to a first.
 func TestOverlappingRings(t *testing.T) {
 	env := func(values ...string) metav1.LabelSelectorRequirement {
