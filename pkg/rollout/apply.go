@@ -62,6 +62,7 @@ func (r *run) finish(recorded bool) Result {
 		r.record()
 	}
 	r.forget()
+	r.prune()
 	r.settle()
 	next := r.status.NextTime
 	silent := *r.status

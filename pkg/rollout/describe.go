@@ -23,7 +23,7 @@ func (r *run) describe() {
 	}
 	if status.Counts.LeftOut > 0 {
 		r.condition(binnacle.ConditionDrifted, metav1.ConditionTrue, binnacle.ReasonJoined,
-			fmt.Sprintf("%d clusters joined the targets and wait for the next run", status.Counts.LeftOut))
+			fmt.Sprintf("joined the targets and waiting for the next run: %d", status.Counts.LeftOut))
 	} else {
 		r.condition(binnacle.ConditionDrifted, metav1.ConditionFalse, "None", "")
 	}
@@ -40,7 +40,7 @@ func (r *run) describeHeld() {
 	case !r.looked && r.is(binnacle.ConditionHeld) && active:
 	case status.Counts.Held > 0 && (active || !status.Phase.Finished()):
 		r.condition(binnacle.ConditionHeld, metav1.ConditionTrue, binnacle.ReasonDisconnected,
-			fmt.Sprintf("%d clusters do not report: %s", status.Counts.Held, r.names(binnacle.ClusterHeld)))
+			"kept back since they do not report: "+r.names(binnacle.ClusterHeld))
 	default:
 		r.condition(binnacle.ConditionHeld, metav1.ConditionFalse, "None", "")
 	}

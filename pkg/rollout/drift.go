@@ -61,6 +61,9 @@ func (r *run) skip(c *binnacle.RolloutCluster, reason string) {
 	if IsThrough(c) {
 		r.takeOut(c)
 	}
+	if c.Reason == binnacle.ReasonJoined {
+		reason = binnacle.ReasonNotTargeted // It never was one that percentages are of.
+	}
 	c.State, c.Reason = binnacle.ClusterSkipped, reason
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/rollout"
@@ -100,6 +101,17 @@ func TestFollow(t *testing.T) {
 			break
 		}
 	}
+	fresh := newWorld(t, 0, percent(100))
+	fresh.targets = w.targets
+	fresh.do(binnacle.VerbAdvance)
+	want := slices.DeleteFunc(fresh.in(), func(name string) bool { return slices.Contains(w.in(), name) })
+	var waiting []string
+	for _, c := range w.rollout.Status.Clusters[2:] {
+		waiting = append(waiting, c.Name)
+	}
+	if diff := cmp.Diff(want, waiting); diff != "" {
+		t.Errorf("who waits is not in the order of the spec (-want +got):\n%s", diff)
+	}
 	gone := w.in()[0]
 	w.target(gone).Selected = false
 	w.tick()
@@ -138,11 +150,12 @@ func TestNoTargetsAreNotFollowed(t *testing.T) {
 
 // TestAppendToLast lets who joins in with the last step, and leaves the percentages as they are.
 func TestAppendToLast(t *testing.T) {
-	w := newWorld(t, 10, percent(20), percent(50), percent(100))
+	w := newWorld(t, 10, percent(20), percent(50), ring("eu"), percent(100))
 	w.rollout.Spec.Drift = binnacle.DriftAppendToLast
 	w.do(binnacle.VerbAdvance)
 	for i := range 10 {
 		w.add(fmt.Sprint("new-", i))
+		w.target(fmt.Sprint("new-", i)).Labels = labels.Set{"ring": "eu"}
 	}
 	w.target(w.in()[0]).Selected = false
 	w.tick()
@@ -155,6 +168,31 @@ func TestAppendToLast(t *testing.T) {
 	w.is(binnacle.RolloutCompleted, "p100", 20, "")
 	if c := w.cluster("new-3"); c.Reason != "" {
 		t.Errorf("who joined is %+v", c)
+	}
+}
+
+// TestComingAndGoing leaves nothing behind, however long it goes on.
+func TestComingAndGoing(t *testing.T) {
+	for _, drift := range []binnacle.DriftPolicy{binnacle.DriftFollow, binnacle.DriftAppendToLast} {
+		for _, advances := range []int{1, 2} {
+			t.Run(fmt.Sprint(drift, advances), func(t *testing.T) {
+				w := newWorld(t, 10, percent(50), percent(100))
+				w.rollout.Spec.Drift = drift
+				for range advances {
+					w.do(binnacle.VerbAdvance)
+				}
+				for i := range 50 {
+					name := fmt.Sprint("guest-", i)
+					w.add(name)
+					w.tick()
+					w.remove(name)
+					w.tick()
+				}
+				if status := w.rollout.Status; len(status.Clusters) != 10 || status.Counts.Targets != 10 {
+					t.Errorf("%d clusters, counts %+v", len(status.Clusters), status.Counts)
+				}
+			})
+		}
 	}
 }
 
@@ -229,6 +267,47 @@ func TestStepOfHeldClustersWaits(t *testing.T) {
 			w.is(binnacle.RolloutProgressing, "p50", 5, binnacle.WaitSuccess)
 		})
 	}
+}
+
+// TestRingIsFilledByItsOwn lets nobody else into the room that a held cluster of a ring leaves.
+func TestRingIsFilledByItsOwn(t *testing.T) {
+	w := newWorld(t, 10, count(1), ring("dev"), percent(100))
+	w.rollout.Spec.Order = &binnacle.RolloutOrder{Canaries: []binnacle.ClusterReference{{Name: "store-09"}, {Name: "store-08"}}}
+	for _, name := range []string{"store-02", "store-03"} {
+		w.target(name).Labels = labels.Set{"ring": "dev"}
+	}
+	w.target("store-09").Connected, w.target("store-03").Connected = false, false
+	w.do(binnacle.VerbAdvance)
+	w.do(binnacle.VerbAdvance)
+	for _, test := range []struct {
+		back string
+		in   []string
+	}{{"store-09", []string{"store-02", "store-08"}}, {"store-03", []string{"store-02", "store-03", "store-08"}}} {
+		w.target(test.back).Connected = true
+		w.tick()
+		if diff := cmp.Diff(test.in, slices.Sorted(slices.Values(w.in()))); diff != "" {
+			t.Errorf("after %s is back (-want +got):\n%s", test.back, diff)
+		}
+	}
+	if c := w.condition(binnacle.ConditionHeld); c.Status != "True" {
+		t.Errorf("condition %+v", c)
+	}
+}
+
+// TestLastStepDoesNotWait for one that is gone for good: who is held then comes in later by itself.
+func TestLastStepDoesNotWait(t *testing.T) {
+	w := newWorld(t, 4, percent(75), percent(100))
+	w.do(binnacle.VerbAdvance)
+	dead := w.rollout.Status.Clusters[3].Name
+	w.target(dead).Connected = false
+	w.do(binnacle.VerbAdvance)
+	w.is(binnacle.RolloutCompleted, "p100", 3, "")
+	if c := w.condition(binnacle.ConditionHeld); c.Status != "True" || c.Message != "kept back since they do not report: "+dead {
+		t.Errorf("condition %+v", c)
+	}
+	w.target(dead).Connected = true
+	w.tick()
+	w.is(binnacle.RolloutCompleted, "p100", 4, "")
 }
 
 func TestIncludeDisconnected(t *testing.T) {

@@ -20,7 +20,7 @@ func TestSoak(t *testing.T) {
 		w.do(binnacle.VerbAdvance)
 		began := w.now
 		w.is(binnacle.RolloutProgressing, "p10", 1+10*run, binnacle.WaitSoak)
-		for _, d := range []time.Duration{0, time.Second, 58 * time.Second} {
+		for _, d := range []time.Duration{0, time.Second, 58 * time.Second, 800 * time.Millisecond} {
 			w.after(d)
 			if reason := w.try(binnacle.VerbAdvance, rollout.Request{}); reason != rollout.ReasonGate {
 				t.Fatalf("after %v: %q", w.now.Sub(began), reason)
@@ -134,6 +134,23 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
+// TestNobodyIsAskedForNothing completes without approval where no step that is left has anything to do, after success and soak.
+func TestNobodyIsAskedForNothing(t *testing.T) {
+	gate := binnacle.RolloutGate{Approval: ptr.To[int32](2), Pause: true, Success: true, Soak: &metav1.Duration{Duration: time.Minute}}
+	w := newWorld(t, 3, percent(50), percent(75, gate), ring("none"), percent(100))
+	w.do(binnacle.VerbAdvance)
+	w.do(binnacle.VerbAdvance)
+	w.is(binnacle.RolloutProgressing, "p75", 3, binnacle.WaitSuccess)
+	w.succeed(w.in()...)
+	w.is(binnacle.RolloutProgressing, "p75", 3, binnacle.WaitSoak)
+	if reason := w.try(binnacle.VerbAdvance, rollout.Request{}); reason != rollout.ReasonNoStep {
+		t.Errorf("advance: %q", reason)
+	}
+	w.after(time.Minute)
+	w.tick()
+	w.is(binnacle.RolloutCompleted, "p75", 3, "")
+}
+
 // TestSuccessThenSoak counts the soak from when all were settled; no report is no success.
 func TestSuccessThenSoak(t *testing.T) {
 	w := newWorld(t, 4, percent(50, binnacle.RolloutGate{Success: true, Soak: &metav1.Duration{Duration: time.Minute}}), percent(100, success))
@@ -151,6 +168,18 @@ func TestSuccessThenSoak(t *testing.T) {
 	w.is(binnacle.RolloutProgressing, "p100", 4, binnacle.WaitSuccess)
 	w.succeed(w.in()...)
 	w.is(binnacle.RolloutCompleted, "p100", 4, "")
+}
+
+// TestSuccessIsOfTheRun does not wait for who was through before it.
+func TestSuccessIsOfTheRun(t *testing.T) {
+	w := newWorld(t, 4, percent(100))
+	w.do(binnacle.VerbAdvance)
+	w.add("new")
+	w.rollout.Spec.Steps[0].Gate = &success
+	w.do(binnacle.VerbAdvance)
+	w.is(binnacle.RolloutProgressing, "p100", 5, binnacle.WaitSuccess)
+	w.succeed("new")
+	w.is(binnacle.RolloutCompleted, "p100", 5, "")
 }
 
 // TestProgressDeadline stops what is not settled in time. Paused time does not count; retry begins it anew.
@@ -218,7 +247,7 @@ func TestFailureBudget(t *testing.T) {
 	w.fail(in[2])
 	w.is(binnacle.RolloutStopped, "p50", 5, binnacle.WaitRetry)
 	if c := w.condition(binnacle.ConditionStopped); c.Reason != binnacle.ReasonBudgetExceeded ||
-		c.Message != "3 clusters failed, and the failure budget is 2: "+in[0]+", "+in[1]+", "+in[2] {
+		c.Message != "3 failed, more than the failure budget of 2: "+in[0]+", "+in[1]+", "+in[2] {
 		t.Errorf("condition %+v", c)
 	}
 	w.do(binnacle.VerbResume)

@@ -52,6 +52,18 @@ func (r *run) forget() {
 	}
 }
 
+// prune drops who is no target and was through at no revision that is needed, unless the targets are frozen: those that come and go would
+// fill the status otherwise.
+func (r *run) prune() {
+	drift := r.spec.Drift
+	if drift == binnacle.DriftFreeze {
+		return
+	}
+	r.status.Clusters = slices.DeleteFunc(r.status.Clusters, func(c binnacle.RolloutCluster) bool {
+		return c.State == binnacle.ClusterSkipped && len(c.History) == 0 && (r.status.Phase == completed || !isTarget(&c, drift))
+	})
+}
+
 // restore goes back to who was through at a revision, as far as they still exist.
 func (r *run) restore(revision int64) {
 	var back []int

@@ -33,9 +33,9 @@ func (r *run) judge() {
 	if !r.is(binnacle.ConditionStopped) {
 		switch failed, budget := r.failed(), r.budget(); {
 		case failed > budget:
-			r.stop(binnacle.ReasonBudgetExceeded, fmt.Sprintf("%d clusters failed, and the failure budget is %d: %s", failed, budget, r.names(binnacle.ClusterFailed)))
+			r.stop(binnacle.ReasonBudgetExceeded, fmt.Sprintf("%d failed, more than the failure budget of %d: %s", failed, budget, r.names(binnacle.ClusterFailed)))
 		case isOver(step.Deadline, r.now):
-			r.stop(binnacle.ReasonDeadlineExceeded, fmt.Sprintf("%d clusters were not settled in time: %s", r.unsettled(), r.names(binnacle.ClusterIn)))
+			r.stop(binnacle.ReasonDeadlineExceeded, "not settled in time: "+r.names(binnacle.ClusterIn))
 		}
 	}
 	r.runTimers()

@@ -83,7 +83,8 @@ type RolloutSpec struct {
 	Output RolloutOutput
 
 	// steps are how many clusters, or which, are through after each, 1 to 50. Each must be able to add clusters to those before it. The
-	// last is percent 100, so that nobody is forgotten.
+	// last is percent 100, so that nobody is forgotten. A step that then finds nobody to add is passed over with its gate, and once no
+	// step finds anybody, neither a pause nor an approval is waited for.
 	Steps []RolloutStep
 
 	// order is who goes first. Within it, and without it, a hash of the decision key and the cluster decides, so that other clusters

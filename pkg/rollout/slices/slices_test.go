@@ -154,8 +154,9 @@ func checkWrites(t *testing.T, s stored, r *binnacle.Rollout, stop int) {
 				break
 			}
 			s.do(t, write)
+			members := s.members()
 			for name := range stay {
-				if !s.members()[name] {
+				if !members[name] {
 					t.Fatalf("%s is missing after %s of %s, the write %d", name, write.Verb, write.Slice.Name, i)
 				}
 			}

@@ -92,7 +92,8 @@ type RolloutSpec struct {
 	Output RolloutOutput `json:"output" protobuf:"bytes,2,opt,name=output"`
 
 	// steps are how many clusters, or which, are through after each, 1 to 50. Each must be able to add clusters to those before it. The
-	// last is percent 100, so that nobody is forgotten.
+	// last is percent 100, so that nobody is forgotten. A step that then finds nobody to add is passed over with its gate, and once no
+	// step finds anybody, neither a pause nor an approval is waited for.
 	// +listType=map
 	// +listMapKey=name
 	// +required
