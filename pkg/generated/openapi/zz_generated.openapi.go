@@ -1868,7 +1868,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutSpec(ref common.ReferenceCallback)
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "steps are how many clusters, or which, are through after each, 1 to 50. Each must be able to add clusters to those before it. The last is percent 100, so that nobody is forgotten.",
+							Description: "steps are how many clusters, or which, are through after each, 1 to 50. Each must be able to add clusters to those before it. The last is percent 100, so that nobody is forgotten. A step that then finds nobody to add is passed over with its gate, and once no step finds anybody, neither a pause nor an approval is waited for.",
 							MaxItems:    ptr.To[int64](50),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -1888,7 +1888,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutSpec(ref common.ReferenceCallback)
 					},
 					"drift": {
 						SchemaProps: spec.SchemaProps{
-							Description: "drift is what becomes of clusters that join or leave the targets after the start: Freeze (the default), Follow or AppendToLast. A cluster whose ClusterProfile is deleted leaves in any case.\n\nPossible enum values:\n - `\"AppendToLast\"` lets who joins in with the last step. Who leaves stays.\n - `\"Follow\"` lets who joins take its place in the order, and lets who leaves go.\n - `\"Freeze\"` keeps the targets as they were at the start. Who joins is listed in status.leftOut and waits for the next run.",
+							Description: "drift is what becomes of clusters that join or leave the targets after the start: Freeze (the default), Follow or AppendToLast. A cluster whose ClusterProfile is deleted leaves in any case. Targets that are no cluster at all are not followed.\n\nPossible enum values:\n - `\"AppendToLast\"` lets who joins in with the last step. Who leaves stays.\n - `\"Follow\"` lets who joins take its place in the order, and lets who leaves go.\n - `\"Freeze\"` keeps the targets as they were at the start. Who joins is listed in status.leftOut and waits for the next run.",
 							Default:     "Freeze",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1921,7 +1921,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutSpec(ref common.ReferenceCallback)
 					},
 					"progressDeadline": {
 						SchemaProps: spec.SchemaProps{
-							Description: "progressDeadline is how long the clusters of a step may take to be settled where its gate waits for success; later the rollout stops. Time in which it is paused does not count. 1s to 8760h; without it nothing is ever late.",
+							Description: "progressDeadline is how long the clusters of a step may take to be settled where its gate waits for success; later the rollout stops. Time in which it is paused does not count. 1s to 8760h; without it nothing is ever late. Another one counts from the next step on. It is refused where no gate waits for success.",
 							Ref:         ref(v1.Duration{}.OpenAPIModelName()),
 						},
 					},
