@@ -5,5 +5,9 @@
 // order, passing over who does not report. What is stored is the membership of every recorded revision, so that abort and rollback
 // need nothing but the status.
 //
+// Apply follows a verb, Feedback notes outcomes, Tick does what is due, and Preview says what a step would do. Whoever stores the status
+// ticks when the fleet, the targets or the spec changed, and at Result.Next; a tick that finds nothing to do says so, and is not stored.
+// Table has what every verb does in every phase.
+//
 // It may import apimachinery and pkg/apis only.
 package rollout

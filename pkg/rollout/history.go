@@ -27,8 +27,16 @@ func (r *run) record() {
 }
 
 // forget drops from the histories what neither a recorded revision nor the base of the run needs, so that they stay short however often
-// a cluster comes and goes.
+// a cluster comes and goes. Where they are still too much together, the oldest revisions are forgotten too.
 func (r *run) forget() {
+	for r.trim() > MaxHistory && len(r.status.Revisions) > 0 {
+		r.status.Revisions = slices.Clone(r.status.Revisions[1:])
+	}
+}
+
+// trim drops from the histories what nobody needs, and says how much is left.
+func (r *run) trim() int {
+	left := 0
 	needed := []int64{r.status.BaseRevision}
 	for _, revision := range r.status.Revisions {
 		needed = append(needed, revision.Revision)
@@ -49,7 +57,9 @@ func (r *run) forget() {
 		if len(c.History) == 0 {
 			c.History = nil
 		}
+		left += len(c.History)
 	}
+	return left
 }
 
 // prune drops who is no target and was through at no revision that is needed, unless the targets are frozen: those that come and go would

@@ -14,6 +14,8 @@ import (
 const (
 	// MaxTargets is how many clusters a run has at most.
 	MaxTargets = 10000
+	// MaxHistory is how many moves of clusters a status remembers for rollback, all clusters together.
+	MaxHistory = 3 * MaxTargets
 	// MaxRecorded is how many transitions, revisions and requests a status remembers.
 	MaxRecorded = 20
 	// MaxLeftOut is how many of the clusters that were left out a status names.

@@ -48,6 +48,13 @@ func TestSizeOfTenThousand(t *testing.T) {
 		groups[i] = fmt.Sprint("platform-engineering-group-", i)
 	}
 	actor := rollout.Actor{User: "ann", Groups: groups}
+	most := 0
+	small := func(when string) {
+		n := size(t, w.rollout)
+		if most = max(most, n); n > limit {
+			t.Fatalf("%s: %d bytes", when, n)
+		}
+	}
 	for i := range w.rollout.Spec.Steps {
 		began := time.Now()
 		reason := w.try(binnacle.VerbAdvance, rollout.Request{Actor: actor, RolloutActionSpec: binnacle.RolloutActionSpec{
@@ -61,20 +68,52 @@ func TestSizeOfTenThousand(t *testing.T) {
 		in := w.in()
 		w.succeed(in...)
 		w.report(binnacle.OutcomeFailed, in[:len(in)/100]...)
-		if n := size(t, w.rollout); n > limit {
-			t.Fatalf("step %d: %d bytes", i, n)
-		}
+		small(fmt.Sprint("step ", i))
 	}
 	w.is(binnacle.RolloutCompleted, "p100", rollout.MaxTargets, "")
 	if n := w.rollout.Status.Counts.Slices; n != 100 {
 		t.Errorf("%d slices", n)
 	}
-	w.try(binnacle.VerbRollback, rollout.Request{Actor: actor, RolloutActionSpec: binnacle.RolloutActionSpec{ToRevision: ptr.To[int64](20)}})
-	w.try(binnacle.VerbRetry, rollout.Request{Actor: actor})
+	// The whole fleet out and in again, more often than revisions are recorded.
+	for range rollout.MaxRecorded {
+		if reason := w.try(binnacle.VerbRollback, rollout.Request{Actor: actor, RolloutActionSpec: binnacle.RolloutActionSpec{
+			ToRevision: &w.rollout.Status.Revisions[0].Revision}}); reason != "" {
+			t.Fatal(reason)
+		}
+		w.do(binnacle.VerbRetry)
+		w.do(binnacle.VerbPromote)
+		small("in and out")
+	}
+	t.Logf("at most %d bytes", most)
+}
+
+// TestAnotherFleet replaces the targets of a Rollout: more than can be kept at once are refused, and old revisions give way.
+func TestAnotherFleet(t *testing.T) {
+	const n = rollout.MaxTargets * 4 / 5
+	fleet := func(w *world, name string) {
+		for i := range w.targets {
+			w.targets[i].Selected = false
+		}
+		for i := range n {
+			w.add(fmt.Sprint(name, i))
+		}
+	}
+	w := newWorld(t, 0, percent(50), percent(100))
+	fleet(w, "a-")
+	w.do(binnacle.VerbPromote)
+	fleet(w, "b-")
+	if reason := w.try(binnacle.VerbAdvance, rollout.Request{}); reason != rollout.ReasonTooMany {
+		t.Errorf("two fleets of %d at once: %q", n, reason)
+	}
+
+	w = newWorld(t, 0, percent(50), percent(100))
+	fleet(w, "a-")
 	w.do(binnacle.VerbAdvance)
-	n := size(t, w.rollout)
-	t.Logf("%d bytes at %s", n, w.rollout.Status.Phase)
-	if n > limit {
-		t.Errorf("%d bytes", n)
+	w.do(binnacle.VerbAbort)
+	fleet(w, "b-")
+	w.do(binnacle.VerbRetry)
+	w.is(binnacle.RolloutProgressing, "p50", n/2, binnacle.WaitAdvance)
+	if status := w.rollout.Status; len(status.Clusters) != n || len(status.Revisions) != 1 {
+		t.Errorf("%d clusters, %d revisions", len(status.Clusters), len(status.Revisions))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,14 +29,32 @@ func (r *run) start(actor Actor) error {
 	}
 	r.dropGone()
 	r.pin(r.ordered(refs))
+	if !r.fits() {
+		return r.refuse(ReasonTooMany, "the targets select %d clusters, and with who is through already there are more than %d", len(refs), MaxTargets)
+	}
 	status := r.status
 	status.Phase, status.Step, status.CompletionTime, status.StartTime = progressing, nil, nil, r.stamp()
-	status.StartedBy, status.PlanHash, status.BaseRevision = actor.User, planHash(r.spec), r.before.Revision
+	status.StartedBy, status.PlanHash = actor.User, planHash(r.spec)
 	for _, condition := range []string{binnacle.ConditionPaused, binnacle.ConditionStopped} {
 		meta.RemoveStatusCondition(&status.Conditions, condition)
 	}
 	r.leaveOut(nil)
 	return nil
+}
+
+// fits makes the run begin at the revision before, and forgets all revisions before that where there are too many clusters otherwise.
+func (r *run) fits() bool {
+	r.status.BaseRevision = r.before.Revision
+	if len(r.status.Clusters) <= MaxTargets {
+		return true
+	}
+	r.status.Revisions = nil
+	r.trim()
+	r.status.Clusters = slices.DeleteFunc(r.status.Clusters, func(c binnacle.RolloutCluster) bool {
+		return c.State == binnacle.ClusterSkipped && len(c.History) == 0
+	})
+	r.reindex()
+	return len(r.status.Clusters) <= MaxTargets
 }
 
 // pin makes the targets of a new run, and keeps beside them who is through or was so at a recorded revision.
