@@ -28,14 +28,15 @@ const (
 const Automatic = "binnacle.dev/automatic"
 
 // Target is a cluster that a rollout may be about: every ClusterProfile that the targets select now and, of the others, those that
-// status.clusters names. A ClusterProfile that is not among them does not exist.
+// status.clusters names. A ClusterProfile that is not among them does not exist, and leaves the decision: whoever cannot tell all of them
+// must not ask.
 type Target struct {
 	Name, Namespace string
 	// Labels of the ClusterProfile.
 	Labels labels.Set
 	// Selected says whether the targets of the spec select it.
 	Selected bool
-	// Connected says whether the cluster reports.
+	// Connected says whether the cluster reports, or never did.
 	Connected bool
 	// Reason says in one word why it does not.
 	Reason string
