@@ -1897,7 +1897,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutSpec(ref common.ReferenceCallback)
 					},
 					"disconnected": {
 						SchemaProps: spec.SchemaProps{
-							Description: "disconnected is what a step does with clusters that do not report: Hold (the default) or Include. A step takes others instead, as far as there are. A cluster that is held is let in once it reports again: at once where the step has room for it or was the last, otherwise by a later step. A step none of whose clusters reports is not taken, except the last.\n\nPossible enum values:\n - `\"Hold\"` passes over a cluster that does not report, and takes the next in the order.\n - `\"Include\"` treats it as any other.",
+							Description: "disconnected is what a step does with clusters that do not report any more: Hold (the default) or Include. A cluster that never reported is treated as one that does, since nothing is known against it. A step takes others instead, as far as there are. A cluster that is held is let in once it reports again: at once where the step has room for it or was the last, otherwise by a later step. A step none of whose clusters reports is not taken, except the last.\n\nPossible enum values:\n - `\"Hold\"` passes over a cluster that does not report, and takes the next in the order.\n - `\"Include\"` treats it as any other.",
 							Default:     "Hold",
 							Type:        []string{"string"},
 							Format:      "",
