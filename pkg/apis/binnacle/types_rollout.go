@@ -96,8 +96,9 @@ type RolloutSpec struct {
 	Drift DriftPolicy
 
 	// disconnected is what a step does with clusters that do not report any more: Hold (the default) or Include. A cluster that never
-	// reported is treated as one that does, since nothing is known against it. A step takes others instead, as far as there are. A cluster that is held is let in once it reports again: at once where the step has room for it or was the
-	// last, otherwise by a later step. A step none of whose clusters reports is not taken, except the last.
+	// reported is treated as one that does, since nothing is known against it. A step takes others instead, as far as there are. A
+	// cluster that is held is let in once it reports again: at once where the step has room for it or was the last, otherwise by a
+	// later step. A step none of whose clusters reports is not taken, except the last.
 	Disconnected DisconnectedPolicy
 
 	// failureBudget is how many clusters may fail, none where it is left out. One more stops the rollout until retry, abort or
