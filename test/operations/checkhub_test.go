@@ -305,7 +305,7 @@ func TestCheckHubFails(t *testing.T) {
 		{"no such form", []string{"--kubeconfig=" + nobody, "--service=none"}, "NAMESPACE/NAME"},
 		{"too many parts", []string{"--kubeconfig=" + nobody, "--server-account=a/b/c"}, `--server-account: "a/b/c"`},
 		{"no hub but a standalone server", []string{"--kubeconfig=" + filepath.Join(data, "kubeconfig")}, "is no Kubernetes hub"},
-		{"a silent hub", []string{"--kubeconfig=" + silent(t)}, "Client.Timeout exceeded"},
+		{"a silent hub", []string{"--kubeconfig=" + silent(t)}, "exceeded"}, // The deadline, by one of two clocks.
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
