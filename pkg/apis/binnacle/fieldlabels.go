@@ -30,3 +30,16 @@ func ClusterStatusFieldLabel(label, value string) (string, string, error) {
 	}
 	return "", "", fmt.Errorf("field label not supported: %s; supported are %s", label, strings.Join(append(clusterStatusSelectors, selectorOfProfiles), ", "))
 }
+
+// SelectorDecisionKey selects Rollouts by spec.output.decisionKey. They have SelectorPhase too.
+const SelectorDecisionKey = "spec.output.decisionKey"
+
+var rolloutSelectors = []string{"metadata.name", "metadata.namespace", SelectorPhase, SelectorDecisionKey}
+
+// RolloutFieldLabel accepts the field selectors of Rollout. Any other is an error, which is answered as 400.
+func RolloutFieldLabel(label, value string) (string, string, error) {
+	if slices.Contains(rolloutSelectors, label) {
+		return label, value, nil
+	}
+	return "", "", fmt.Errorf("field label not supported: %s; supported are %s", label, strings.Join(rolloutSelectors, ", "))
+}

@@ -29,6 +29,10 @@ func TestFieldLabels(t *testing.T) {
 		{"ClusterStatus", "Status.phase", ""},
 		{"ClusterStatus", "", ""},
 		{"ClusterReport", "status.phase", ""},
+		{"Rollout", "metadata.namespace", "metadata.namespace"},
+		{"Rollout", "status.phase", binnacle.SelectorPhase},
+		{"Rollout", "spec.output.decisionKey", binnacle.SelectorDecisionKey},
+		{"Rollout", "status.clusterManager", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.kind+" "+test.label, func(t *testing.T) {

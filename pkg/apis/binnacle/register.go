@@ -38,6 +38,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&RolloutAction{},
 		&RolloutFeedback{},
 		&RolloutPreview{},
+		&RolloutPreviewOptions{},
 	)
 	return nil
 }

@@ -42,6 +42,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&RolloutAction{},
 		&RolloutFeedback{},
 		&RolloutPreview{},
+		&RolloutPreviewOptions{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
@@ -49,5 +50,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 
 // addFieldLabelConversions declares the field selectors beside metadata.name and metadata.namespace.
 func addFieldLabelConversions(scheme *runtime.Scheme) error {
-	return scheme.AddFieldLabelConversionFunc(SchemeGroupVersion.WithKind("ClusterStatus"), binnacle.ClusterStatusFieldLabel)
+	if err := scheme.AddFieldLabelConversionFunc(SchemeGroupVersion.WithKind("ClusterStatus"), binnacle.ClusterStatusFieldLabel); err != nil {
+		return err
+	}
+	return scheme.AddFieldLabelConversionFunc(SchemeGroupVersion.WithKind("Rollout"), binnacle.RolloutFieldLabel)
 }

@@ -51,6 +51,18 @@ const (
 	ProgressionAutomatic Progression = "Automatic"
 )
 
+// +genclient
+// +genclient:noStatus
+// +genclient:method=Advance,verb=create,subresource=advance,input=RolloutAction,result=RolloutAction
+// +genclient:method=Pause,verb=create,subresource=pause,input=RolloutAction,result=RolloutAction
+// +genclient:method=Resume,verb=create,subresource=resume,input=RolloutAction,result=RolloutAction
+// +genclient:method=Approve,verb=create,subresource=approve,input=RolloutAction,result=RolloutAction
+// +genclient:method=Promote,verb=create,subresource=promote,input=RolloutAction,result=RolloutAction
+// +genclient:method=Abort,verb=create,subresource=abort,input=RolloutAction,result=RolloutAction
+// +genclient:method=Rollback,verb=create,subresource=rollback,input=RolloutAction,result=RolloutAction
+// +genclient:method=Retry,verb=create,subresource=retry,input=RolloutAction,result=RolloutAction
+// +genclient:method=Feedback,verb=create,subresource=feedback,input=RolloutFeedback,result=RolloutFeedback
+// +genclient:method=Preview,verb=get,subresource=preview,result=RolloutPreview
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // Rollout lets a set of clusters through in steps and publishes who is through as a decision: PlacementDecisions that it owns. Its
