@@ -6,10 +6,12 @@
 package applyconfiguration
 
 import (
-	v1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
+	v1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
+	multiclusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
 	v1alpha2 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha2"
+	binnaclev1alpha1 "github.com/binnacle-dev/binnacle/pkg/generated/applyconfiguration/binnacle/v1alpha1"
 	internal "github.com/binnacle-dev/binnacle/pkg/generated/applyconfiguration/internal"
-	multiclusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/generated/applyconfiguration/multicluster/v1alpha1"
+	applyconfigurationmulticlusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/generated/applyconfiguration/multicluster/v1alpha1"
 	multiclusterv1alpha2 "github.com/binnacle-dev/binnacle/pkg/generated/applyconfiguration/multicluster/v1alpha2"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,31 +22,73 @@ import (
 // apply configuration type exists for the given GroupVersionKind.
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
-	// Group=multicluster.x-k8s.io, Version=v1alpha1
-	case v1alpha1.SchemeGroupVersion.WithKind("AccessProvider"):
-		return &multiclusterv1alpha1.AccessProviderApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("Cluster"):
-		return &multiclusterv1alpha1.ClusterApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClusterDecision"):
-		return &multiclusterv1alpha1.ClusterDecisionApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClusterManager"):
-		return &multiclusterv1alpha1.ClusterManagerApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClusterProfile"):
-		return &multiclusterv1alpha1.ClusterProfileApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClusterProfileReference"):
-		return &multiclusterv1alpha1.ClusterProfileReferenceApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClusterProfileSpec"):
-		return &multiclusterv1alpha1.ClusterProfileSpecApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClusterProfileStatus"):
-		return &multiclusterv1alpha1.ClusterProfileStatusApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("ClusterVersion"):
-		return &multiclusterv1alpha1.ClusterVersionApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("NamedExtension"):
-		return &multiclusterv1alpha1.NamedExtensionApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("PlacementDecision"):
-		return &multiclusterv1alpha1.PlacementDecisionApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("Property"):
-		return &multiclusterv1alpha1.PropertyApplyConfiguration{}
+	// Group=binnacle.dev, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("ClusterReference"):
+		return &binnaclev1alpha1.ClusterReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DecisionTarget"):
+		return &binnaclev1alpha1.DecisionTargetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Rollout"):
+		return &binnaclev1alpha1.RolloutApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutApproval"):
+		return &binnaclev1alpha1.RolloutApprovalApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutBudget"):
+		return &binnaclev1alpha1.RolloutBudgetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutCluster"):
+		return &binnaclev1alpha1.RolloutClusterApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutCounts"):
+		return &binnaclev1alpha1.RolloutCountsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutGate"):
+		return &binnaclev1alpha1.RolloutGateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutOrder"):
+		return &binnaclev1alpha1.RolloutOrderApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutOutput"):
+		return &binnaclev1alpha1.RolloutOutputApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutRequest"):
+		return &binnaclev1alpha1.RolloutRequestApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutRevision"):
+		return &binnaclev1alpha1.RolloutRevisionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutSpec"):
+		return &binnaclev1alpha1.RolloutSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutStatus"):
+		return &binnaclev1alpha1.RolloutStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutStep"):
+		return &binnaclev1alpha1.RolloutStepApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutStepStatus"):
+		return &binnaclev1alpha1.RolloutStepStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutTargets"):
+		return &binnaclev1alpha1.RolloutTargetsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutTimer"):
+		return &binnaclev1alpha1.RolloutTimerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RolloutTransition"):
+		return &binnaclev1alpha1.RolloutTransitionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SelectorTarget"):
+		return &binnaclev1alpha1.SelectorTargetApplyConfiguration{}
+
+		// Group=multicluster.x-k8s.io, Version=v1alpha1
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("AccessProvider"):
+		return &applyconfigurationmulticlusterv1alpha1.AccessProviderApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("Cluster"):
+		return &applyconfigurationmulticlusterv1alpha1.ClusterApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("ClusterDecision"):
+		return &applyconfigurationmulticlusterv1alpha1.ClusterDecisionApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("ClusterManager"):
+		return &applyconfigurationmulticlusterv1alpha1.ClusterManagerApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("ClusterProfile"):
+		return &applyconfigurationmulticlusterv1alpha1.ClusterProfileApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("ClusterProfileReference"):
+		return &applyconfigurationmulticlusterv1alpha1.ClusterProfileReferenceApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("ClusterProfileSpec"):
+		return &applyconfigurationmulticlusterv1alpha1.ClusterProfileSpecApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("ClusterProfileStatus"):
+		return &applyconfigurationmulticlusterv1alpha1.ClusterProfileStatusApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("ClusterVersion"):
+		return &applyconfigurationmulticlusterv1alpha1.ClusterVersionApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("NamedExtension"):
+		return &applyconfigurationmulticlusterv1alpha1.NamedExtensionApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("PlacementDecision"):
+		return &applyconfigurationmulticlusterv1alpha1.PlacementDecisionApplyConfiguration{}
+	case multiclusterv1alpha1.SchemeGroupVersion.WithKind("Property"):
+		return &applyconfigurationmulticlusterv1alpha1.PropertyApplyConfiguration{}
 
 		// Group=multicluster.x-k8s.io, Version=v1alpha2
 	case v1alpha2.SchemeGroupVersion.WithKind("AccessProvider"):

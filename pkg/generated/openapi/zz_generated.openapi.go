@@ -51,6 +51,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.RolloutOrder{}.OpenAPIModelName():                        schema_pkg_apis_binnacle_v1alpha1_RolloutOrder(ref),
 		v1alpha1.RolloutOutput{}.OpenAPIModelName():                       schema_pkg_apis_binnacle_v1alpha1_RolloutOutput(ref),
 		v1alpha1.RolloutPreview{}.OpenAPIModelName():                      schema_pkg_apis_binnacle_v1alpha1_RolloutPreview(ref),
+		v1alpha1.RolloutPreviewOptions{}.OpenAPIModelName():               schema_pkg_apis_binnacle_v1alpha1_RolloutPreviewOptions(ref),
 		v1alpha1.RolloutPreviewStatus{}.OpenAPIModelName():                schema_pkg_apis_binnacle_v1alpha1_RolloutPreviewStatus(ref),
 		v1alpha1.RolloutRequest{}.OpenAPIModelName():                      schema_pkg_apis_binnacle_v1alpha1_RolloutRequest(ref),
 		v1alpha1.RolloutRevision{}.OpenAPIModelName():                     schema_pkg_apis_binnacle_v1alpha1_RolloutRevision(ref),
@@ -1573,6 +1574,40 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutPreview(ref common.ReferenceCallba
 		},
 		Dependencies: []string{
 			v1alpha1.RolloutPreviewStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_pkg_apis_binnacle_v1alpha1_RolloutPreviewOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutPreviewOptions are the query parameters of the subresource preview of a Rollout.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"step": {
+						SchemaProps: spec.SchemaProps{
+							Description: "step is the name of the step to look at: the next one where it is left out.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
 	}
 }
 

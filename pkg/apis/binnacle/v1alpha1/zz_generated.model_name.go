@@ -149,6 +149,11 @@ func (in RolloutPreview) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RolloutPreviewOptions) OpenAPIModelName() string {
+	return "dev.binnacle.v1alpha1.RolloutPreviewOptions"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in RolloutPreviewStatus) OpenAPIModelName() string {
 	return "dev.binnacle.v1alpha1.RolloutPreviewStatus"
 }

@@ -26,6 +26,16 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.github.binnacle-dev.binnacle.pkg.apis.binnacle.v1alpha1.Rollout
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: com.github.binnacle-dev.binnacle.pkg.apis.multicluster.v1alpha1.ClusterProfile
   scalar: untyped
   list:

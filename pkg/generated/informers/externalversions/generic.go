@@ -44,6 +44,8 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 	// Group=binnacle.dev, Version=v1alpha1
 	case v1alpha1.SchemeGroupVersion.WithResource("clusterstatuses"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Binnacle().V1alpha1().ClusterStatuses().Informer()}, nil
+	case v1alpha1.SchemeGroupVersion.WithResource("rollouts"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Binnacle().V1alpha1().Rollouts().Informer()}, nil
 
 		// Group=multicluster.x-k8s.io, Version=v1alpha1
 	case multiclusterv1alpha1.SchemeGroupVersion.WithResource("clusterprofiles"):

@@ -12,3 +12,11 @@ type ClusterStatusListerExpansion interface{}
 // ClusterStatusNamespaceListerExpansion allows custom methods to be added to
 // ClusterStatusNamespaceLister.
 type ClusterStatusNamespaceListerExpansion interface{}
+
+// RolloutListerExpansion allows custom methods to be added to
+// RolloutLister.
+type RolloutListerExpansion interface{}
+
+// RolloutNamespaceListerExpansion allows custom methods to be added to
+// RolloutNamespaceLister.
+type RolloutNamespaceListerExpansion interface{}

@@ -13,6 +13,8 @@ import (
 type Interface interface {
 	// ClusterStatuses returns a ClusterStatusInformer.
 	ClusterStatuses() TypedClusterStatusInformer
+	// Rollouts returns a RolloutInformer.
+	Rollouts() TypedRolloutInformer
 }
 
 type version struct {
@@ -29,4 +31,9 @@ func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakList
 // ClusterStatuses returns a TypedClusterStatusInformer.
 func (v *version) ClusterStatuses() TypedClusterStatusInformer {
 	return &clusterStatusInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// Rollouts returns a TypedRolloutInformer.
+func (v *version) Rollouts() TypedRolloutInformer {
+	return &rolloutInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }

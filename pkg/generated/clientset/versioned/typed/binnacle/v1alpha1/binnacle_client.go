@@ -16,6 +16,7 @@ import (
 type BinnacleV1alpha1Interface interface {
 	RESTClient() rest.Interface
 	ClusterStatusesGetter
+	RolloutsGetter
 }
 
 // BinnacleV1alpha1Client is used to interact with features provided by the binnacle.dev group.
@@ -25,6 +26,10 @@ type BinnacleV1alpha1Client struct {
 
 func (c *BinnacleV1alpha1Client) ClusterStatuses(namespace string) ClusterStatusInterface {
 	return newClusterStatuses(c, namespace)
+}
+
+func (c *BinnacleV1alpha1Client) Rollouts(namespace string) RolloutInterface {
+	return newRollouts(c, namespace)
 }
 
 // NewForConfig creates a new BinnacleV1alpha1Client for the given config.

@@ -19,6 +19,10 @@ func (c *FakeBinnacleV1alpha1) ClusterStatuses(namespace string) v1alpha1.Cluste
 	return newFakeClusterStatuses(c, namespace)
 }
 
+func (c *FakeBinnacleV1alpha1) Rollouts(namespace string) v1alpha1.RolloutInterface {
+	return newFakeRollouts(c, namespace)
+}
+
 // RESTClient returns a RESTClient that is used to communicate
 // with API server by this client implementation.
 func (c *FakeBinnacleV1alpha1) RESTClient() rest.Interface {
