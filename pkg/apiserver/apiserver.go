@@ -82,7 +82,7 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 		if likeCustomResources {
 			handler = filters.WithApplyBodyCheck(handler, Codecs, schemas, config.MaxRequestBodyBytes, isOurs)
 		}
-		handler = filters.WithFailedReviews(reportsApart(build, config, filters.WithCustomResourcePatchTypes(handler, Codecs, isOurs), direct, c.Traced), Codecs)
+		handler = filters.WithFailedReviews(reportsApart(build, config, filters.WithCustomResourcePatchTypes(handler, Codecs, isPatchedAsCustom), direct, c.Traced), Codecs)
 		drain := filters.Drain{
 			Shutdown: config.ShutdownInitiatedNotify(), Delay: config.ShutdownDelayDuration,
 			Resolver: config.RequestInfoResolver, LongRunning: config.LongRunningFunc,
@@ -100,14 +100,15 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 	if likeCustomResources {
 		group.NegotiatedSerializer = bodycheck.Serializer{NegotiatedSerializer: Codecs, Schemas: schemas}
 	}
-	group.VersionedResourcesStorageMap, err = multiclusterrest.NewStorage(Scheme, c.Generic.MergedResourceConfig, c.Generic.RESTOptionsGetter)
+	served, decisions, err := multiclusterrest.NewStorage(Scheme, c.Generic.MergedResourceConfig, c.Generic.RESTOptionsGetter)
 	if err != nil {
 		return nil, err
 	}
-	if len(group.VersionedResourcesStorageMap) == 0 {
+	group.VersionedResourcesStorageMap = served
+	if len(served) == 0 {
 		return nil, fmt.Errorf("nothing is left to serve: --runtime-config disables every version of %s", multicluster.GroupName)
 	}
-	if err := c.installClusterStatus(server, direct); err != nil {
+	if err := c.installBinnacle(server, decisions, direct); err != nil {
 		return nil, err
 	}
 	if err := server.InstallAPIGroup(&group); err != nil {
@@ -125,27 +126,8 @@ func (c Config) reportAuthorizer() authorizer.Authorizer {
 	return filters.MarkFailedReviews(c.ReportAuthorizer)
 }
 
-// installClusterStatus serves the view of the clusters, unless it is disabled.
-func (c Config) installClusterStatus(server *genericapiserver.GenericAPIServer, direct *reportHandler) error {
-	if !slices.ContainsFunc(binnaclerest.Versions, func(version schema.GroupVersion) bool {
-		return c.Generic.MergedResourceConfig.ResourceEnabled(version.WithResource("clusterstatuses"))
-	}) {
-		return nil
-	}
-	status, err := newClusterStatus(c.ClusterStatus, server, &c.Generic.Config)
-	if err != nil {
-		return err
-	}
-	group := genericapiserver.NewDefaultAPIGroupInfo(binnacle.GroupName, Scheme, metav1.ParameterCodec, Codecs)
-	group.VersionedResourcesStorageMap = binnaclerest.NewStorage(Scheme, c.Generic.MergedResourceConfig, status.engine, status.table)
-	if err := server.InstallAPIGroup(&group); err != nil {
-		return err
-	}
-	if storage, ok := group.VersionedResourcesStorageMap[reportResource.Version]["clusterstatuses/report"].(rest.NamedCreater); ok {
-		direct.serve(storage, server.EquivalentResourceRegistry)
-	}
-	return status.addTo(server)
-}
-
 // isOurs says whether a group behaves as custom resources do.
 func isOurs(group string) bool { return group == multicluster.GroupName }
+
+// isPatchedAsCustom says whether the objects of a group are patched as custom resources are.
+func isPatchedAsCustom(group string) bool { return isOurs(group) || group == binnacle.GroupName }

@@ -8,6 +8,7 @@ import (
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	binnaclev1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
 	"github.com/binnacle-dev/binnacle/pkg/compression"
@@ -21,6 +22,7 @@ const EtcdPrefix = "/registry/binnacle"
 var stored = map[schema.GroupResource]schema.GroupVersion{
 	multicluster.Resource("clusterprofiles"):    v1alpha1.SchemeGroupVersion,
 	multicluster.Resource("placementdecisions"): v1alpha1.SchemeGroupVersion,
+	binnacle.Resource("rollouts"):               binnaclev1alpha1.SchemeGroupVersion,
 }
 
 // pagesPrefix is where the reports are kept: clusterstatuses themselves are computed and lie nowhere. Encryption at rest has them by the

@@ -18,6 +18,8 @@ type placements struct {
 // slice is one PlacementDecision: which decision it belongs to, and which clusters it names.
 type slice struct {
 	decision string
+	// keyed says that the decision has a key: without one, its name stands for it.
+	keyed    bool
 	clusters map[string]struct{}
 }
 
@@ -50,10 +52,11 @@ func (p *placements) set(key string, object *multicluster.PlacementDecision, tou
 
 func sliceOf(object *multicluster.PlacementDecision) slice {
 	name := object.Labels[multicluster.DecisionKeyLabel]
-	if name == "" {
+	keyed := name != ""
+	if !keyed {
 		name = object.Name
 	}
-	s := slice{decision: object.Namespace + "/" + name, clusters: map[string]struct{}{}}
+	s := slice{decision: object.Namespace + "/" + name, keyed: keyed, clusters: map[string]struct{}{}}
 	for _, chosen := range object.Decisions {
 		ref := chosen.ClusterProfileRef
 		if ref.Name == nil {

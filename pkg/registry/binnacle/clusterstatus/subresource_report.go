@@ -122,16 +122,9 @@ func (r *ReportREST) Create(ctx context.Context, name string, obj runtime.Object
 
 // checkMetadata refuses a report that says that it is for another cluster than the one it was sent to, or from a time that is none.
 func checkMetadata(ctx context.Context, name string, received *binnacle.ClusterReport) error {
-	namespace := request.NamespaceValue(ctx)
-	meta := &received.Metadata
-	if meta.Name != "" && meta.Name != name {
-		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", meta.Name, name))
+	if err := store.NameBody(ctx, name, &received.Metadata); err != nil {
+		return err
 	}
-	if meta.Namespace != "" && meta.Namespace != namespace {
-		return apierrors.NewBadRequest(fmt.Sprintf("the namespace of the provided object does not match the namespace sent on the request: %s and %s",
-			meta.Namespace, namespace))
-	}
-	meta.Name, meta.Namespace = name, namespace
 	received.Status = binnacle.ClusterReportStatus{}
 	// Only protobuf can hold such a time, and only JSON could not send it on (RFC 3339, section 1).
 	if at := received.Spec.Time; !at.IsZero() && (at.UTC().Year() < 0 || at.UTC().Year() > 9999) {

@@ -11,7 +11,11 @@ import (
 )
 
 // REST serves placementdecisions. There is no status subresource (KEP-5313).
-type REST struct{ *store.Store }
+type REST struct {
+	*store.Store
+	// Guard protects the slices of Rollouts. It is nil where none are served. What goes through Store itself passes it by.
+	Guard *Guard
+}
 
 var (
 	_ rest.ShortNamesProvider = &REST{}
@@ -35,7 +39,7 @@ func NewREST(scheme *runtime.Scheme, optsGetter generic.RESTOptionsGetter) (*RES
 	if err := generics.CompleteWithOptions(&generic.StoreOptions{RESTOptions: optsGetter, AttrFunc: attributes}); err != nil {
 		return nil, err
 	}
-	return &REST{&store.Store{Store: generics, Kind: "PlacementDecision"}}, nil
+	return &REST{Store: &store.Store{Store: generics, Kind: "PlacementDecision"}}, nil
 }
 
 // ShortNames is what kubectl users may type.

@@ -44,7 +44,7 @@ func newStores(t *testing.T) stores {
 	codec := serializer.NewCodecFactory(scheme).CodecForVersions(wire, wire, v1alpha1.SchemeGroupVersion, multicluster.SchemeGroupVersion)
 	config := storagebackend.NewDefaultConfig("/test", codec)
 	config.Transport.ServerList = []string{etcd.Endpoint()}
-	storages, err := NewStorage(scheme, everything(), optionsGetter{*config, generic.UndecoratedStorage})
+	storages, _, err := NewStorage(scheme, everything(), optionsGetter{*config, generic.UndecoratedStorage})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,15 +18,15 @@ import (
 var Versions = []schema.GroupVersion{v1alpha2.SchemeGroupVersion, v1alpha1.SchemeGroupVersion}
 
 // NewStorage returns the storage of each enabled version, by version and resource. Both versions share one store: they are two views
-// of the same objects.
-func NewStorage(scheme *runtime.Scheme, enabled *serverstorage.ResourceConfig, optsGetter generic.RESTOptionsGetter) (map[string]map[string]rest.Storage, error) {
+// of the same objects. The storage of PlacementDecisions is returned also where it is not served: Rollouts publish there.
+func NewStorage(scheme *runtime.Scheme, enabled *serverstorage.ResourceConfig, optsGetter generic.RESTOptionsGetter) (map[string]map[string]rest.Storage, *placementdecision.REST, error) {
 	profiles, profileStatus, err := clusterprofile.NewREST(scheme, optsGetter)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	decisions, err := placementdecision.NewREST(scheme, optsGetter)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	served := map[string]map[string]rest.Storage{}
 	for _, version := range Versions {
@@ -42,5 +42,5 @@ func NewStorage(scheme *runtime.Scheme, enabled *serverstorage.ResourceConfig, o
 			served[version.Version] = resources
 		}
 	}
-	return served, nil
+	return served, decisions, nil
 }

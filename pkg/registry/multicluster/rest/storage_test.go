@@ -51,7 +51,7 @@ func served(t *testing.T, enabled *serverstorage.ResourceConfig) map[string]map[
 	t.Helper()
 	scheme := newScheme()
 	codec := serializer.NewCodecFactory(scheme).LegacyCodec(v1alpha1.SchemeGroupVersion)
-	storages, err := NewStorage(scheme, enabled, optionsGetter{*storagebackend.NewDefaultConfig("/test", codec), noStorage})
+	storages, _, err := NewStorage(scheme, enabled, optionsGetter{*storagebackend.NewDefaultConfig("/test", codec), noStorage})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,126 @@
+package rollout
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/keymutex"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
+)
+
+const (
+	// feedbackBatch is how many outcomes one write takes at most.
+	feedbackBatch = 1000
+	// feedbackPatience is how long a write of outcomes may take.
+	feedbackPatience = 20 * time.Second
+)
+
+// feedbacks gathers the outcomes of one Rollout that arrive while earlier ones are written: each write of a large Rollout is expensive, and
+// a step of a thousand clusters brings a thousand outcomes at once.
+type feedbacks struct {
+	mu   sync.Mutex
+	open map[types.NamespacedName]*batch
+	// turn is held for a Rollout by whoever writes to it.
+	turn keymutex.KeyMutex
+}
+
+// batch is outcomes that are written together. All but outcomes is valid once done is closed.
+type batch struct {
+	outcomes []binnacle.RolloutFeedbackSpec
+	done     chan struct{}
+	errs     []error
+	after    *binnacle.Rollout
+	err      error
+}
+
+func newFeedbacks() *feedbacks {
+	return &feedbacks{open: map[types.NamespacedName]*batch{}, turn: keymutex.NewHashed(0)}
+}
+
+// join adds an outcome to the open batch of a Rollout, or opens one, which the caller then has to write.
+func (f *feedbacks) join(rollout types.NamespacedName, outcome binnacle.RolloutFeedbackSpec) (b *batch, place int, opened bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b = f.open[rollout]
+	if opened = b == nil || len(b.outcomes) >= feedbackBatch; opened {
+		b = &batch{done: make(chan struct{})}
+		f.open[rollout] = b
+	}
+	b.outcomes = append(b.outcomes, outcome)
+	return b, len(b.outcomes) - 1, opened
+}
+
+// close lets nobody join a batch any more.
+func (f *feedbacks) close(rollout types.NamespacedName, b *batch) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open[rollout] == b {
+		delete(f.open, rollout)
+	}
+}
+
+// report stores an outcome, together with others, and returns the Rollout as it is then. Its errors are answers.
+func (m *Mover) report(ctx context.Context, rollout types.NamespacedName, outcome binnacle.RolloutFeedbackSpec, dryRun bool) (*binnacle.Rollout, error) {
+	if dryRun {
+		b := &batch{outcomes: []binnacle.RolloutFeedbackSpec{outcome}}
+		m.writeFeedback(ctx, rollout.Name, b, true)
+		return b.of(rollout.Name, 0)
+	}
+	b, place, opened := m.feedbacks.join(rollout, outcome)
+	if opened {
+		id := rollout.String()
+		m.feedbacks.turn.LockKey(id)
+		m.feedbacks.close(rollout, b)
+		// The others' outcomes do not end with this request.
+		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), feedbackPatience)
+		m.writeFeedback(shared, rollout.Name, b, false)
+		cancel()
+		_ = m.feedbacks.turn.UnlockKey(id) // It fails for no key.
+		close(b.done)
+	}
+	select {
+	case <-b.done:
+		return b.of(rollout.Name, place)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// of is what became of one outcome.
+func (b *batch) of(name string, place int) (*binnacle.Rollout, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.after, answer(name, b.errs[place])
+}
+
+// writeFeedback stores the outcomes of a batch.
+func (m *Mover) writeFeedback(ctx context.Context, name string, b *batch, dryRun bool) {
+	var before *binnacle.RolloutStatus
+	changed, err := m.rollouts.Change(ctx, name, dryRun, func(object runtime.Object) (runtime.Object, error) {
+		existing := object.(*binnacle.Rollout)
+		if existing.DeletionTimestamp != nil {
+			return nil, going(existing)
+		}
+		result, errs := planner.Feedback(planner.Input{Rollout: existing, Now: time.Now()}, b.outcomes)
+		before, b.errs = existing.Status.DeepCopy(), errs
+		updated := *existing
+		if result.Changed {
+			updated.Status = result.Status
+		}
+		return &updated, nil
+	})
+	if err != nil {
+		b.err = err
+		return
+	}
+	b.after = changed.(*binnacle.Rollout)
+	if !dryRun {
+		m.announce(before, b.after)
+	}
+}

@@ -1,0 +1,188 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/registry/store"
+	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
+	"github.com/binnacle-dev/binnacle/pkg/rollout/slices"
+)
+
+// projectPatience is how long a verb waits for its slices. They follow in any case.
+const projectPatience = 20 * time.Second
+
+// Mover moves Rollouts: by a verb, by feedback, or since it is time. It swaps the status, and then writes the slices.
+type Mover struct {
+	rollouts    *store.Store
+	decisions   *store.Store
+	view        View
+	expressions expressions
+	locks       locks
+	events      record.EventRecorder
+	collects    bool
+	feedbacks   *feedbacks
+}
+
+// pinned are the verbs that take one step of what the caller saw. Where the caller does not say what that was, it is what the request
+// found first, so that of requests at once one takes the step. Who stops a rollout means it whatever it did meanwhile.
+var pinned = map[binnacle.RolloutVerb]bool{
+	binnacle.VerbAdvance: true, binnacle.VerbPromote: true, binnacle.VerbRollback: true, binnacle.VerbRetry: true,
+}
+
+// blind are the verbs that are the same whatever the clusters are.
+var blind = map[binnacle.RolloutVerb]bool{binnacle.VerbPause: true, binnacle.VerbResume: true, binnacle.VerbApprove: true}
+
+// get reads a Rollout from etcd.
+func (m *Mover) get(ctx context.Context, name string) (*binnacle.Rollout, error) {
+	object, err := m.rollouts.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return object.(*binnacle.Rollout), nil
+}
+
+// act is one request to move a Rollout.
+type act struct {
+	*Mover
+	request planner.Request
+	dryRun  bool
+	// admit asks the hub's policies about the request, given what it would move.
+	admit func(*binnacle.Rollout) error
+
+	// first is what the request found first.
+	first *binnacle.Rollout
+	// claimed says that the output decision key is locked for it.
+	claimed bool
+	// foreign are PlacementDecisions of others in the namespace, by name.
+	foreign map[string]bool
+	// admitted is the resourceVersion that admit was asked about last.
+	admitted string
+	// before and result are of the last try, which is the one that counts.
+	before *binnacle.RolloutStatus
+	result planner.Result
+}
+
+// do moves a Rollout and returns it as it is then. Its errors are answers.
+func (a *act) do(ctx context.Context, name string) (*binnacle.Rollout, error) {
+	var err error
+	if a.first, err = a.get(ctx, name); err != nil {
+		return nil, err
+	}
+	if err := a.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if a.mayStart() && !a.dryRun {
+		unlock, err := a.claim(ctx, a.first.Namespace, name, a.first.Spec.Output.DecisionKey)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		a.claimed = true
+	} else if a.mayStart() {
+		if err := a.refuseTaken(ctx, name, a.first.Spec.Output.DecisionKey); err != nil {
+			return nil, err
+		}
+		a.claimed = true
+	}
+	changed, err := a.rollouts.Change(ctx, name, a.dryRun, a.try)
+	if err != nil {
+		return nil, answer(name, err)
+	}
+	after := changed.(*binnacle.Rollout)
+	recordAudit(ctx, a.before, &after.Status)
+	if !a.dryRun && !a.result.Repeated {
+		a.announce(a.before, after)
+	}
+	return after, nil
+}
+
+// prepare brings the view up to date, and finds what names of slices are taken.
+func (a *act) prepare(ctx context.Context) error {
+	if blind[a.request.Verb] {
+		return nil
+	}
+	if _, err := a.view.Barrier(ctx); err != nil {
+		return err
+	}
+	_, foreign, err := a.slicesOf(ofDecisions(ctx, a.first.Namespace), a.first.UID)
+	a.foreign = map[string]bool{}
+	for _, decision := range foreign {
+		a.foreign[decision.Name] = true
+	}
+	return err
+}
+
+// mayStart says whether the request may make a finished Rollout unfinished, or begin one that is not.
+func (a *act) mayStart() bool {
+	switch a.request.Verb {
+	case binnacle.VerbAdvance, binnacle.VerbPromote, binnacle.VerbRetry:
+		return a.first.Status.Phase.Finished() || a.first.Status.Phase == binnacle.RolloutPending
+	}
+	return false
+}
+
+// try makes of a stored Rollout what the request says.
+func (a *act) try(object runtime.Object) (runtime.Object, error) {
+	existing := object.(*binnacle.Rollout)
+	if existing.UID != a.first.UID {
+		return nil, moved(existing)
+	}
+	if existing.DeletionTimestamp != nil {
+		return nil, going(existing)
+	}
+	if a.admitted != existing.ResourceVersion {
+		a.admitted = existing.ResourceVersion
+		if err := a.admit(existing); err != nil {
+			return nil, err
+		}
+	}
+	in := planner.Input{Rollout: existing, Now: time.Now()}
+	if !blind[a.request.Verb] {
+		var err error
+		if in, err = a.input(existing); err != nil {
+			return nil, err
+		}
+	}
+	result, err := planner.Apply(in, a.request)
+	if err != nil {
+		return nil, err
+	}
+	a.before, a.result = existing.Status.DeepCopy(), result
+	updated := *existing
+	if result.Repeated {
+		return &updated, nil
+	}
+	if a.isMoved(existing) || !a.claimed && existing.Status.Phase.Finished() && !result.Status.Phase.Finished() {
+		return nil, moved(existing)
+	}
+	updated.Status = result.Status
+	for i := range int(updated.Status.Counts.Slices) {
+		if slice := slices.Name(&updated, i); a.foreign[slice] {
+			return nil, conflict(existing.Name, "NameTaken",
+				fmt.Sprintf("the PlacementDecision %s is not this Rollout's: delete it, or choose another spec.output.name", slice))
+		}
+	}
+	return &updated, nil
+}
+
+// isMoved says whether another request took a step since this one began.
+func (a *act) isMoved(existing *binnacle.Rollout) bool {
+	return pinned[a.request.Verb] && (stepOf(&existing.Status) != stepOf(&a.first.Status) || existing.Status.Revision != a.first.Status.Revision)
+}
+
+// actor is who asks.
+func actor(ctx context.Context) planner.Actor {
+	user, ok := request.UserFrom(ctx)
+	if !ok {
+		return planner.Actor{}
+	}
+	return planner.Actor{User: user.GetName(), Groups: user.GetGroups()}
+}

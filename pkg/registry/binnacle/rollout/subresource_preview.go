@@ -1,0 +1,60 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
+)
+
+// PreviewREST serves rollouts/preview.
+type PreviewREST struct{ mover *Mover }
+
+var (
+	_ rest.GetterWithOptions = &PreviewREST{}
+	_ rest.Scoper            = &PreviewREST{}
+)
+
+// New returns an empty RolloutPreview.
+func (*PreviewREST) New() runtime.Object { return &binnacle.RolloutPreview{} }
+
+// Destroy does nothing.
+func (*PreviewREST) Destroy() {}
+
+// NamespaceScoped is true.
+func (*PreviewREST) NamespaceScoped() bool { return true }
+
+// NewGetOptions returns what the query parameters are read into.
+func (*PreviewREST) NewGetOptions() (runtime.Object, bool, string) {
+	return &binnacle.RolloutPreviewOptions{}, false, ""
+}
+
+// Get says what a step would do now.
+func (r *PreviewREST) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
+	asked, ok := options.(*binnacle.RolloutPreviewOptions)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not RolloutPreviewOptions: %T", options))
+	}
+	rollout, err := r.mover.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.mover.view.Barrier(ctx); err != nil {
+		return nil, err
+	}
+	in, err := r.mover.input(rollout)
+	if err != nil {
+		return nil, err
+	}
+	status, err := planner.Preview(in, asked.Step)
+	if err != nil {
+		return nil, answer(name, err)
+	}
+	return &binnacle.RolloutPreview{Metadata: metav1.ObjectMeta{Name: name, Namespace: rollout.Namespace}, Status: status}, nil
+}

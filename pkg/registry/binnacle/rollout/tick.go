@@ -1,0 +1,138 @@
+package rollout
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
+	"github.com/binnacle-dev/binnacle/pkg/registry/multicluster/placementdecision"
+	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
+)
+
+// Tick moves a Rollout as far as is due by itself, at most one step, and repairs its slices. It may be called at any time, by any replica:
+// where nothing is due, nothing is written. next is when something is due though nothing else happens, zero for never.
+func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Time, err error) {
+	ctx = request.WithNamespace(ctx, namespace)
+	rollout, err := m.get(ctx, name)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && rollout.DeletionTimestamp != nil:
+		return time.Time{}, m.collect(ctx, namespace, name)
+	case err != nil:
+		return time.Time{}, err
+	case rollout.Status.Phase == binnacle.RolloutPending:
+		return time.Time{}, nil
+	}
+	if _, err := m.view.Barrier(ctx); err != nil {
+		return time.Time{}, err
+	}
+	in, err := m.input(rollout)
+	if err != nil {
+		return time.Time{}, err
+	}
+	result := planner.Tick(in)
+	if result.Changed {
+		if rollout, result, err = m.swap(ctx, rollout); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if result.Next != nil {
+		next = result.Next.Time
+	}
+	return next, m.project(ctx, rollout)
+}
+
+// swap stores what a tick makes of a Rollout.
+func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout) (*binnacle.Rollout, planner.Result, error) {
+	var result planner.Result
+	var before *binnacle.RolloutStatus
+	changed, err := m.rollouts.Change(ctx, rollout.Name, false, func(object runtime.Object) (runtime.Object, error) {
+		existing := object.(*binnacle.Rollout)
+		updated := *existing
+		before = existing.Status.DeepCopy()
+		if existing.UID != rollout.UID || existing.DeletionTimestamp != nil {
+			result = planner.Result{}
+			return &updated, nil
+		}
+		in, err := m.input(existing)
+		if err != nil {
+			return nil, err
+		}
+		if result = planner.Tick(in); result.Changed {
+			updated.Status = result.Status
+		}
+		return &updated, nil
+	})
+	if err != nil {
+		return nil, result, err
+	}
+	after := changed.(*binnacle.Rollout)
+	m.announce(before, after)
+	return after, result, nil
+}
+
+// List returns the Rollouts that a Tick may move or repair, as this replica's caches have them: those that were started and are not
+// finished, those whose slices are not all there, and of the finished ones those that still follow their targets. Without a hub, it also
+// names the Rollouts that are gone and whose slices are not.
+func (m *Mover) List(ctx context.Context) ([]types.NamespacedName, error) {
+	cached := &metainternalversion.ListOptions{ResourceVersion: "0"}
+	decisions, err := m.decisions.List(ctx, cached)
+	if err != nil {
+		return nil, err
+	}
+	rollouts, err := m.rollouts.List(ctx, cached)
+	if err != nil {
+		return nil, err
+	}
+	by, owners := map[types.UID][]*multicluster.PlacementDecision{}, map[types.UID]types.NamespacedName{}
+	for i := range decisions.(*multicluster.PlacementDecisionList).Items {
+		slice := &decisions.(*multicluster.PlacementDecisionList).Items[i]
+		if owner := placementdecision.OwnerOf(slice); owner != nil {
+			by[owner.UID] = append(by[owner.UID], slice)
+			owners[owner.UID] = types.NamespacedName{Namespace: slice.Namespace, Name: owner.Name}
+		}
+	}
+	var due []types.NamespacedName
+	for i := range rollouts.(*binnacle.RolloutList).Items {
+		rollout := &rollouts.(*binnacle.RolloutList).Items[i]
+		delete(owners, rollout.UID)
+		if m.isDue(rollout, by[rollout.UID]) {
+			due = append(due, types.NamespacedName{Namespace: rollout.Namespace, Name: rollout.Name})
+		}
+	}
+	if m.collects {
+		for _, gone := range owners {
+			due = append(due, gone)
+		}
+	}
+	return due, nil
+}
+
+// isDue says whether a Tick may have something to do.
+func (m *Mover) isDue(rollout *binnacle.Rollout, stored []*multicluster.PlacementDecision) bool {
+	status := &rollout.Status
+	switch {
+	case rollout.DeletionTimestamp != nil:
+		return m.collects
+	case status.Phase == binnacle.RolloutPending:
+		return false
+	case !status.Phase.Finished(), !isProjected(rollout, stored), status.ObservedGeneration != rollout.Generation:
+		return true
+	case status.Phase == binnacle.RolloutCompleted && (rollout.Spec.Drift != binnacle.DriftFreeze || status.Counts.Held+status.Counts.Pending > 0):
+		return true
+	}
+	for i := range status.Clusters {
+		if c := &status.Clusters[i]; planner.IsThrough(c) {
+			if _, exists := m.view.Cluster(keyOf(rollout, binnacle.ClusterReference{Name: c.Name, Namespace: c.Namespace})); !exists {
+				return true
+			}
+		}
+	}
+	return false
+}
