@@ -51,6 +51,9 @@ var reviews = []HubRight{
 	may("authorization.k8s.io", "subjectaccessreviews", "create"),
 }
 
+// kindNeeds is what our own kinds do on the hub: a rollout that moves says so in an event.
+var kindNeeds = []HubRight{may("", "events", "create", "patch")}
+
 // read is what an informer does.
 func read(group, resource string) HubRight { return may(group, resource, "list", "watch") }
 
@@ -113,6 +116,7 @@ func HubRights(plugins []string, fairness bool) []HubRight {
 		}
 	}
 	add(reviews)
+	add(kindNeeds)
 	for _, plugin := range plugins {
 		add(pluginNeeds[plugin])
 	}

@@ -88,14 +88,14 @@ func TestHubRights(t *testing.T) {
 		want     []string
 	}{
 		{name: "nothing but identity", want: []string{
-			"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io"}},
+			"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io", "create,patch events"}},
 		{name: "namespace lifecycle", plugins: []string{"NamespaceLifecycle"}, want: []string{
-			"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io", "list,watch namespaces"}},
+			"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io", "create,patch events", "list,watch namespaces"}},
 		{name: "quotas", plugins: []string{"ResourceQuota"}, want: []string{
-			"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io",
+			"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io", "create,patch events",
 			"list,watch resourcequotas", "update resourcequotas/status"}},
 		{name: "everything, namespaces once", fairness: true, plugins: []string{"NamespaceLifecycle", "MutatingAdmissionPolicy", "ValidatingAdmissionWebhook"}, want: []string{
-			"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io", "list,watch namespaces",
+			"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io", "create,patch events", "list,watch namespaces",
 			"list,watch mutatingadmissionpolicies.admissionregistration.k8s.io", "list,watch mutatingadmissionpolicybindings.admissionregistration.k8s.io",
 			"list,watch validatingwebhookconfigurations.admissionregistration.k8s.io",
 			"list,watch flowschemas.flowcontrol.apiserver.k8s.io", "list,watch prioritylevelconfigurations.flowcontrol.apiserver.k8s.io"}},
@@ -221,7 +221,7 @@ func TestAccessCheckRecovers(t *testing.T) {
 	var granted atomic.Bool
 	var failure atomic.Pointer[error]
 	hub := reviewer(func(*authorizationv1.ResourceAttributes) bool { return granted.Load() }, &failure)
-	right := HubRights([]string{"NamespaceLifecycle"}, false)[2]
+	right := HubRights([]string{"NamespaceLifecycle"}, false)[3]
 	access := &hubAccess{pending: newPending(right.name()), right: right}
 	if access.Name() != "hub-access-namespaces" {
 		t.Errorf("name %q", access.Name())

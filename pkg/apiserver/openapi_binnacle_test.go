@@ -30,7 +30,7 @@ func TestOwnModelNames(t *testing.T) {
 	for _, name := range []string{"ClusterReference", "ClusterReport", "ClusterReportSpec", "ClusterReportStatus", "ClusterResources", "ClusterStatus", "ClusterStatusList",
 		"ClusterStatusStatus", "DecisionTarget", "NodeCounts", "PlacementSummary", "ReportedCondition", "ReportedProperty",
 		"Rollout", "RolloutAction", "RolloutActionSpec", "RolloutActionStatus", "RolloutApproval", "RolloutBudget", "RolloutCluster", "RolloutCounts",
-		"RolloutFeedback", "RolloutFeedbackSpec", "RolloutGate", "RolloutList", "RolloutOrder", "RolloutOutput", "RolloutPreview", "RolloutPreviewStatus",
+		"RolloutFeedback", "RolloutFeedbackSpec", "RolloutGate", "RolloutList", "RolloutOrder", "RolloutOutput", "RolloutPreview", "RolloutPreviewOptions", "RolloutPreviewStatus",
 		"RolloutRequest", "RolloutRevision", "RolloutSpec", "RolloutStatus", "RolloutStep", "RolloutStepStatus", "RolloutTargets", "RolloutTimer",
 		"RolloutTransition", "SelectorTarget", "SourcedProperty"} {
 		want = append(want, "v1alpha1."+name)

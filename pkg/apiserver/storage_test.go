@@ -12,6 +12,8 @@ import (
 	baseversion "k8s.io/component-base/version"
 	"k8s.io/utils/ptr"
 
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	binnaclev1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
 )
@@ -36,22 +38,26 @@ func storageConfig(t *testing.T) *genericapiserver.Config {
 func TestWhereObjectsLie(t *testing.T) {
 	config := storageConfig(t)
 	tests := []struct {
-		resource string
+		resource schema.GroupResource
 		object   runtime.Object
 		key      string
 		kind     schema.GroupVersionKind
 	}{
-		{"clusterprofiles", &multicluster.ClusterProfile{Spec: multicluster.ClusterProfileSpec{ClusterManager: multicluster.ClusterManager{Name: ptr.To("a")}}},
+		{multicluster.Resource("clusterprofiles"), &multicluster.ClusterProfile{Spec: multicluster.ClusterProfileSpec{ClusterManager: multicluster.ClusterManager{Name: ptr.To("a")}}},
 			"multicluster.x-k8s.io/clusterprofiles", v1alpha1.SchemeGroupVersion.WithKind("ClusterProfile")},
-		{"placementdecisions", &multicluster.PlacementDecision{Decisions: multicluster.ClusterDecisions{}},
+		{multicluster.Resource("placementdecisions"), &multicluster.PlacementDecision{Decisions: multicluster.ClusterDecisions{}},
 			"multicluster.x-k8s.io/placementdecisions", v1alpha1.SchemeGroupVersion.WithKind("PlacementDecision")},
+		{binnacle.Resource("rollouts"), &binnacle.Rollout{Spec: binnacle.RolloutSpec{
+			Output: binnacle.RolloutOutput{SchedulerName: "s"}, Drift: binnacle.DriftFollow, Disconnected: binnacle.DisconnectedHold,
+			Progression: binnacle.ProgressionManual, FailureBudget: &binnacle.RolloutBudget{Count: ptr.To[int32](1)}}},
+			"binnacle.dev/rollouts", binnaclev1alpha1.SchemeGroupVersion.WithKind("Rollout")},
 	}
 	if len(stored) != len(tests) {
 		t.Errorf("%d resources are stored, and %d tested", len(stored), len(tests))
 	}
 	for _, test := range tests {
-		t.Run(test.resource, func(t *testing.T) {
-			options, err := config.RESTOptionsGetter.GetRESTOptions(multicluster.Resource(test.resource), test.object)
+		t.Run(test.resource.String(), func(t *testing.T) {
+			options, err := config.RESTOptionsGetter.GetRESTOptions(test.resource, test.object)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,15 @@ func TestRolesInArtifacts(t *testing.T) {
 		"clusterprofiles":        {"binnacle-admin", "binnacle-edit", "binnacle-inventory-manager"},
 		"clusterprofiles/status": {"binnacle-inventory-manager"},
 		"placementdecisions":     {"binnacle-admin", "binnacle-edit"},
-		"resourcequotas/status":  {"binnacle-apiserver"}, // the one thing of the hub that the server writes
+		"rollouts":               {"binnacle-admin", "binnacle-edit"},
+		"rollouts/approve":       {"binnacle-rollout-approver"},
+		"rollouts/feedback":      {"binnacle-rollout-consumer"},
+		// What the server itself writes on the hub.
+		"events":                {"binnacle-apiserver"},
+		"resourcequotas/status": {"binnacle-apiserver"},
+	}
+	for _, verb := range []string{"abort", "advance", "pause", "promote", "resume", "retry", "rollback"} {
+		writers["rollouts/"+verb] = []string{"binnacle-rollout-operator"}
 	}
 	got := map[string][]string{}
 	for _, role := range manifests[rbacv1.ClusterRole](t, "base", "ClusterRole") {
