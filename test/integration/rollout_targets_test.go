@@ -1,0 +1,124 @@
+package integration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	binnacleapi "github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
+	multiclusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
+)
+
+// TestTargetsOfARollout takes targets in each of the ways, made through one replica and advanced through the other a moment later.
+func TestTargetsOfARollout(t *testing.T) {
+	deciders := twoReplicas(t)
+	maker, mover := deciders[0], deciders[1]
+	decision := func(name, key string, clusters ...string) {
+		t.Helper()
+		made := &multiclusterv1alpha1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}, Decisions: multiclusterv1alpha1.ClusterDecisions{}}
+		if key != "" {
+			made.Labels[multiclusterv1alpha1.DecisionKeyLabel] = key
+		}
+		for _, cluster := range clusters {
+			made.Decisions = append(made.Decisions, multiclusterv1alpha1.ClusterDecision{ClusterProfileRef: multiclusterv1alpha1.ClusterProfileReference{Name: &cluster}})
+		}
+		if _, err := maker.client.MulticlusterV1alpha1().PlacementDecisions(maker.namespace).Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range 10 {
+		name := fmt.Sprint("late-", round)
+		late := newProfile(name)
+		late.Labels = map[string]string{"round": fmt.Sprint(round)}
+		maker.create(func() *v1alpha1.Rollout {
+			plan := maker.plan(name, 100)
+			plan.Spec.Targets.Selector.Labels.MatchLabels = late.Labels
+			return plan
+		}())
+		if _, err := maker.client.MulticlusterV1alpha2().ClusterProfiles(maker.namespace).Create(t.Context(), late, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if status := mover.must(name, binnacleapi.VerbAdvance); status.Counts.In != 1 {
+			t.Errorf("a cluster that was made a moment ago: %+v", status)
+		}
+	}
+	maker.clusters(4)
+	decision("chosen-0", "chosen", "c0", "c2")
+	decision("chosen-1", "chosen", "c3", "nobody")
+	decision("picked", "", "c1") // Its name is no key.
+	for name, test := range map[string]struct {
+		targets v1alpha1.RolloutTargets
+		want    []string
+	}{
+		"decision": {v1alpha1.RolloutTargets{Decision: &v1alpha1.DecisionTarget{Key: "chosen"}}, []string{"c0", "c2", "c3"}},
+		"list":     {v1alpha1.RolloutTargets{Clusters: []v1alpha1.ClusterReference{{Name: "c1"}, {Name: "c3"}, {Name: "nobody"}}}, []string{"c1", "c3"}},
+		"labels": {v1alpha1.RolloutTargets{Selector: &v1alpha1.SelectorTarget{Namespaces: []string{"elsewhere", maker.namespace},
+			Labels: &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}}}, []string{"c0", "c1", "c2", "c3"}},
+	} {
+		plan := maker.plan(name, 100)
+		plan.Spec.Targets = test.targets
+		maker.create(plan)
+		mover.must(name, binnacleapi.VerbAdvance)
+		if got := through(&maker.get(name).Status); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+	unlabelled := maker.plan("unlabelled", 100)
+	unlabelled.Spec.Targets = v1alpha1.RolloutTargets{Decision: &v1alpha1.DecisionTarget{Key: "picked"}}
+	maker.create(unlabelled)
+	if _, err := mover.try("unlabelled", binnacleapi.VerbAdvance, v1alpha1.RolloutActionSpec{}); causeOf(err) != "NoTargets" {
+		t.Errorf("a decision that has no key: %v", err)
+	}
+}
+
+// TestTargetsThatDoNotReport holds who never reported, and lets in who does.
+func TestTargetsThatDoNotReport(t *testing.T) {
+	f, _ := standaloneFleet(t)
+	d := newDecider(t, f.config, f.namespace)
+	d.clusters(4)
+	plan := d.plan("app", 50, 100)
+	plan.Spec.Disconnected = v1alpha1.DisconnectedHold
+	d.create(plan)
+	if _, err := d.try("app", binnacleapi.VerbAdvance, v1alpha1.RolloutActionSpec{}); causeOf(err) != "Disconnected" {
+		t.Errorf("nobody reports: %v", err)
+	}
+	preview, err := d.rollouts().Preview(t.Context(), "app", metav1.GetOptions{})
+	if err != nil || len(preview.Status.Blockers) == 0 {
+		t.Errorf("%v, %+v", err, preview)
+	}
+	f.report("c1", rarely)
+	f.report("c2", rarely)
+	f.untilPhase("c1", "Ready")
+	f.untilPhase("c2", "Ready")
+	d.must("app", binnacleapi.VerbAdvance)
+	r := d.get("app")
+	if got := through(&r.Status); !slices.Equal(got, []string{"c1", "c2"}) {
+		t.Errorf("through are %v", got)
+	}
+	for _, c := range r.Status.Clusters {
+		if c.State == v1alpha1.ClusterHeld && c.Reason != "NeverReported" {
+			t.Errorf("%s is held since %s", c.Name, c.Reason)
+		}
+	}
+}
+
+// TestExpressionsAreRefused until they are evaluated.
+func TestExpressionsAreRefused(t *testing.T) {
+	d := newDecider(t, hub.AdminConfig(), newNamespace(t))
+	plan := d.plan("app", 100)
+	plan.Spec.Targets.Selector.Expression = "true"
+	if _, err := d.rollouts().Create(t.Context(), plan, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.targets.selector.expression") || !strings.Contains(err.Error(), "not supported yet") {
+		t.Errorf("%v", err)
+	}
+	plan = d.plan("app", 100)
+	plan.Spec.Steps = append(plan.Spec.Steps, v1alpha1.RolloutStep{Name: "more", Percent: ptr.To[int32](101)})
+	if _, err := d.rollouts().Create(t.Context(), plan, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.steps[1].percent") {
+		t.Errorf("%v", err)
+	}
+}
