@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/apiserver/filters"
 	binnaclerest "github.com/binnacle-dev/binnacle/pkg/registry/binnacle/rest"
 	"github.com/binnacle-dev/binnacle/pkg/registry/binnacle/rollout"
 	"github.com/binnacle-dev/binnacle/pkg/registry/multicluster/placementdecision"
@@ -98,4 +99,13 @@ func newEventRecorder(config *rest.Config, server *genericapiserver.GenericAPISe
 		}()
 		return nil
 	})
+}
+
+// rolloutSubresources are those of rollouts.
+func rolloutSubresources() []filters.Subresource {
+	found := []filters.Subresource{{GroupResource: binnacle.Resource("rollouts"), Name: "preview"}}
+	for _, verb := range binnacle.RolloutVerbs {
+		found = append(found, filters.Subresource{GroupResource: binnacle.Resource("rollouts"), Name: string(verb)})
+	}
+	return found
 }

@@ -33,7 +33,7 @@ var reports = filters.Subresource{GroupResource: binnacle.Resource("clusterstatu
 // anybody, and its requests, which are all alike and small, need not be put in fair order. On the hub they are, in the priority level
 // binnacle-reports.
 func reportsApart(build func(http.Handler, *genericapiserver.Config) http.Handler, config *genericapiserver.Config, handler http.Handler, direct *reportHandler, traced bool) http.Handler {
-	handler = reports.WithoutTransforms(handler, Codecs)
+	handler = filters.WithoutTransforms(handler, Codecs, append(rolloutSubresources(), reports)...)
 	own := *config
 	own.FlowControl = nil
 	own.MaxRequestsInFlight, own.MaxMutatingRequestsInFlight = reportsInFlight, reportsInFlight

@@ -76,6 +76,7 @@ func subjects() (own []subject, builtIn subject) {
 	add("v1alpha2", "PlacementDecision", "placementdecisions", false, func(name string) runtime.Object {
 		return &v1alpha2.PlacementDecision{ObjectMeta: meta(name), Decisions: v1alpha2.ClusterDecisions{}}
 	})
+	own = append(own, rolloutSubject)
 	return own, subject{policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), "poddisruptionbudgets", scheme.Codecs, func(name string) runtime.Object {
 		return &policyv1.PodDisruptionBudget{ObjectMeta: meta(name)}
 	}, true}
@@ -203,7 +204,7 @@ func TestConformance(t *testing.T) {
 	all := map[string]table{}
 	for _, s := range own {
 		namespace := newNamespace(t)
-		found := s.fill(t, newCaller(t, hub.AdminConfig(), ours, namespace, s.kind.Version))
+		found := s.fill(t, newCaller(t, hub.AdminConfig(), s.kind.Group, namespace, s.kind.Version))
 		all[s.String()] = found
 		for verb, columns := range found {
 			for column, got := range columns {
@@ -219,6 +220,7 @@ func TestConformance(t *testing.T) {
 	}
 	status := hubFleet(t).fillStatus(t)
 	all[statusSubject.String()] = status
+	checkVerbs(t, fillVerbs(t, all[rolloutSubject.String()]), want)
 	checkStatus(t, status, want)
 	checkAllVerbs(t, all)
 	checkPublishedTable(t, all)
@@ -292,7 +294,7 @@ func render(all map[string]table) string {
 			fmt.Fprintf(&b, " %s |", column)
 		}
 		b.WriteString("\n|" + strings.Repeat("---|", len(section.columns)+2) + "\n")
-		for _, kind := range []string{"clusterprofiles", "placementdecisions", "clusterstatuses"} {
+		for _, kind := range []string{"clusterprofiles", "placementdecisions", "clusterstatuses", "rollouts"} {
 			one, two := all["v1alpha1 "+kind], all["v1alpha2 "+kind]
 			if two == nil { // The kind has one version.
 				two = one

@@ -29,8 +29,10 @@ const reflectorSync = 5 * time.Second
 var served = []schema.GroupVersionResource{
 	{Group: ours, Version: "v1alpha1", Resource: "clusterprofiles"}, {Group: ours, Version: "v1alpha2", Resource: "clusterprofiles"},
 	{Group: ours, Version: "v1alpha1", Resource: "placementdecisions"}, {Group: ours, Version: "v1alpha2", Resource: "placementdecisions"},
-	clusterStatuses,
+	clusterStatuses, rolloutResource,
 }
+
+var rolloutResource = schema.GroupVersionResource{Group: ownGroup, Version: "v1alpha1", Resource: "rollouts"}
 
 // scope is what a reflector asks for.
 type scope struct{ name, namespace, labels, fields string }
@@ -129,6 +131,9 @@ func TestListThenWatch(t *testing.T) {
 					writer, written = newCaller(t, config, ours, namespace, "v1alpha2"), "clusterprofiles"
 				}
 				body := func(name string) string {
+					if written == "rollouts" {
+						return rolloutNamed(name)
+					}
 					if written == "clusterprofiles" {
 						return profileNamed(name, managed)
 					}
@@ -160,4 +165,10 @@ func TestListThenWatch(t *testing.T) {
 			})
 		}
 	}
+}
+
+// rolloutNamed is the body of a Rollout that has never been started.
+func rolloutNamed(name string) string {
+	return fmt.Sprintf(`{"apiVersion":"GROUP/VERSION","kind":"Rollout","metadata":{"name":%q},"spec":{"targets":{"clusters":[{"name":"c"}]},`+
+		`"output":{"decisionKey":%q},"steps":[{"name":"all","percent":100}]}}`, name, name)
 }

@@ -15,7 +15,11 @@ type Subresource struct {
 
 // Created says whether a request is a POST to the subresource.
 func (s Subresource) Created(info *request.RequestInfo) bool {
-	return info.IsResourceRequest && info.Verb == "create" && info.APIGroup == s.Group && info.Resource == s.Resource && info.Subresource == s.Name
+	return info.IsResourceRequest && info.Verb == "create" && s.isOf(info)
+}
+
+func (s Subresource) isOf(info *request.RequestInfo) bool {
+	return info.APIGroup == s.Group && info.Resource == s.Resource && info.Subresource == s.Name
 }
 
 // Split sends what is posted to a subresource one way, and everything else another. It stands before the handler that finds out what a

@@ -2,6 +2,7 @@ package filters
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,12 +12,12 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// WithoutTransforms answers 406 where a client accepts nothing of a subresource but a table or metadata only. Its object has no ObjectMeta
-// to show, which the library finds out after the request has been served, and answers 500.
-func (s Subresource) WithoutTransforms(handler http.Handler, serializer runtime.NegotiatedSerializer) http.Handler {
+// WithoutTransforms answers 406 where a client accepts nothing of one of the subresources but a table or metadata only. Their objects have
+// no ObjectMeta to show, which the library finds out after the request has been served, and answers 500.
+func WithoutTransforms(handler http.Handler, serializer runtime.NegotiatedSerializer, subresources ...Subresource) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info, ok := request.RequestInfoFrom(req.Context())
-		if !ok || info.APIGroup != s.Group || info.Resource != s.Resource || info.Subresource != s.Name || req.Header.Get("Accept") == "" {
+		if !ok || !slices.ContainsFunc(subresources, func(s Subresource) bool { return s.isOf(info) }) || req.Header.Get("Accept") == "" {
 			handler.ServeHTTP(w, req)
 			return
 		}
