@@ -9,6 +9,7 @@
 //	<!-- test: run -->                 each "$ " line is run; the output is what follows, and success where nothing follows
 //	<!-- test: fields KIND -->         the table lists every field of the kind
 //	<!-- test: columns RESOURCE -->    the table lists every column of the resource
+//	<!-- test: verbs -->               the table says what every verb of a Rollout does in every phase, as the planner has it
 //	<!-- test: samples -->             (without a block) the sample fleet is loaded at this point
 //	<!-- test: none, REASON -->        nothing is tested
 //
@@ -130,7 +131,7 @@ func parse(path, text string) (p page, problem string) {
 // TestEveryBlockIsTested wants manifests and sessions to be tested, or to say why not.
 func TestEveryBlockIsTested(t *testing.T) {
 	forms := map[string][]string{
-		"apply": {"yaml"}, "refuse": {"yaml", "json"}, "file": {"yaml", "json"}, "run": {"console"}, "fields": {"table"}, "columns": {"table"}, "none,": {"yaml", "json", "console"},
+		"apply": {"yaml"}, "refuse": {"yaml", "json"}, "file": {"yaml", "json"}, "run": {"console"}, "fields": {"table"}, "columns": {"table"}, "verbs": {"table"}, "none,": {"yaml", "json", "console"},
 	}
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {

@@ -95,6 +95,8 @@ func (s *site) test(t *testing.T, b block) {
 		s.compareFields(t, b)
 	case "columns":
 		s.compareColumns(t, b)
+	case "verbs":
+		compareVerbs(t, b)
 	}
 }
 

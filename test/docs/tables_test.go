@@ -27,7 +27,7 @@ var (
 
 // servedOf says where a kind or a resource is. All but our own are upstream's.
 func servedOf(name string) served {
-	if slices.Contains([]string{"ClusterStatus", "ClusterReport", "clusterstatuses"}, name) {
+	if slices.Contains([]string{"ClusterStatus", "ClusterReport", "clusterstatuses", "Rollout", "RolloutAction", "RolloutFeedback", "RolloutPreview", "rollouts"}, name) {
 		return own
 	}
 	return upstream
