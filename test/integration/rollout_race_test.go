@@ -130,6 +130,10 @@ func TestOneRolloutPerDecision(t *testing.T) {
 	if _, err := d.rollouts().Update(t.Context(), other, metav1.UpdateOptions{}); !apierrors.IsConflict(err) || causeOf(err) != "KeyTaken" {
 		t.Errorf("a change to a key that is taken: %v", err)
 	}
+	if _, err := d.rollouts().Patch(t.Context(), "applied", applyPatch, []byte(strings.NewReplacer("GROUP/VERSION", "binnacle.dev/v1alpha1", `"decisionKey":"applied"`, `"decisionKey":"taken"`).Replace(rolloutNamed("applied"))),
+		metav1.PatchOptions{FieldManager: "f"}); !apierrors.IsConflict(err) || causeOf(err) != "KeyTaken" {
+		t.Errorf("an apply that creates one with a key that is taken: %v", err)
+	}
 	dry := d.plan("dry", 100)
 	dry.Spec.Output.DecisionKey = "taken"
 	if _, err := d.rollouts().Create(t.Context(), dry, metav1.CreateOptions{DryRun: []string{"All"}}); !apierrors.IsConflict(err) {
