@@ -27,7 +27,10 @@ func (e *Engine) Cluster(key string) (Cluster, bool) {
 
 func (e *Engine) cluster(key string) (Cluster, bool) {
 	c := Cluster{e.model.profiles[key], e.Log.Get(key)}
-	return c, c.Profile != nil && c.Status != nil
+	if c.Profile != nil && c.Status == nil { // It was made a moment ago, and the log is about to have it.
+		c.Status = e.model.derive(key)
+	}
+	return c, c.Profile != nil
 }
 
 // Clusters returns the clusters of namespaces, in no order.

@@ -77,34 +77,55 @@ func TestTargetsOfARollout(t *testing.T) {
 	}
 }
 
-// TestTargetsThatDoNotReport holds who never reported, and lets in who does.
-func TestTargetsThatDoNotReport(t *testing.T) {
-	f, _ := standaloneFleet(t)
+// silentFleet is four clusters of which some reported once, and are Unreachable now.
+func silentFleet(t *testing.T, silent ...string) decider {
+	t.Helper()
+	f, _ := standaloneFleet(t, "--cluster-grace-period=2s", "--cluster-grace-intervals=1")
 	d := newDecider(t, f.config, f.namespace)
 	d.clusters(4)
+	for _, name := range silent {
+		f.report(name, `"intervalSeconds":1`)
+	}
+	for _, name := range silent {
+		f.untilPhase(name, "Unreachable")
+	}
+	return d
+}
+
+// TestTargetsThatDoNotReport passes over who is silent, and takes who never reported.
+func TestTargetsThatDoNotReport(t *testing.T) {
+	d := silentFleet(t, "c1", "c2")
 	plan := d.plan("app", 50, 100)
 	plan.Spec.Disconnected = v1alpha1.DisconnectedHold
 	d.create(plan)
-	if _, err := d.try("app", binnacleapi.VerbAdvance, v1alpha1.RolloutActionSpec{}); causeOf(err) != "Disconnected" {
-		t.Errorf("nobody reports: %v", err)
+	preview, err := d.rollouts().Preview(t.Context(), "app", metav1.GetOptions{})
+	if err != nil || len(preview.Status.Added) != 2 {
+		t.Errorf("%v, %+v", err, preview)
+	}
+	d.must("app", binnacleapi.VerbAdvance)
+	if got := through(&d.get("app").Status); !slices.Equal(got, []string{"c0", "c3"}) {
+		t.Errorf("through are %v", got)
+	}
+	if status := d.must("app", binnacleapi.VerbAdvance); status.Counts.Held != 2 || status.Counts.In != 2 {
+		t.Errorf("after the last step: %+v", status.Counts)
+	}
+	for _, c := range d.get("app").Status.Clusters {
+		if held := c.Name == "c1" || c.Name == "c2"; held != (c.State == v1alpha1.ClusterHeld) || held != (c.Reason == "ReportsStopped") {
+			t.Errorf("%s is %s since %q", c.Name, c.State, c.Reason)
+		}
+	}
+}
+
+// TestMassSilenceHoldsAll lets nobody in while so many clusters are silent that the hub is suspect.
+func TestMassSilenceHoldsAll(t *testing.T) {
+	d := silentFleet(t, "c0", "c1", "c2", "c3")
+	d.create(d.plan("app", 50, 100))
+	if _, err := d.try("app", binnacleapi.VerbAdvance, v1alpha1.RolloutActionSpec{}); causeOf(err) != "MassSilence" {
+		t.Errorf("advance: %v", err)
 	}
 	preview, err := d.rollouts().Preview(t.Context(), "app", metav1.GetOptions{})
 	if err != nil || len(preview.Status.Blockers) == 0 {
 		t.Errorf("%v, %+v", err, preview)
-	}
-	f.report("c1", rarely)
-	f.report("c2", rarely)
-	f.untilPhase("c1", "Ready")
-	f.untilPhase("c2", "Ready")
-	d.must("app", binnacleapi.VerbAdvance)
-	r := d.get("app")
-	if got := through(&r.Status); !slices.Equal(got, []string{"c1", "c2"}) {
-		t.Errorf("through are %v", got)
-	}
-	for _, c := range r.Status.Clusters {
-		if c.State == v1alpha1.ClusterHeld && c.Reason != "NeverReported" {
-			t.Errorf("%s is held since %s", c.Name, c.Reason)
-		}
 	}
 }
 

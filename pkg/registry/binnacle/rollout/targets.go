@@ -106,10 +106,11 @@ func keyOf(rollout *binnacle.Rollout, reference binnacle.ClusterReference) strin
 	return cmp.Or(reference.Namespace, rollout.Namespace) + "/" + reference.Name
 }
 
-// targetOf says of a cluster what the planner needs to know. Who has never reported, or not for long, is not connected.
+// targetOf says of a cluster what the planner needs to know. Who reported before and is silent now is not connected; of who never reported
+// nothing is known, and it is treated as one that does.
 func targetOf(c clusterstatus.Cluster) *planner.Target {
 	target := &planner.Target{Name: c.Profile.Name, Namespace: c.Profile.Namespace, Labels: c.Profile.Labels, Connected: true}
-	if phase := c.Status.Status.Phase; phase == binnacle.ClusterUnreachable || phase == binnacle.ClusterUnknown {
+	if c.Status.Status.Phase == binnacle.ClusterUnreachable {
 		target.Connected = false
 		if reachable := meta.FindStatusCondition(c.Status.Status.Conditions, binnacle.ConditionReachable); reachable != nil {
 			target.Reason = reachable.Reason

@@ -21,7 +21,8 @@ type RolloutSpecApplyConfiguration struct {
 	// output is the decision that the rollout publishes.
 	Output *RolloutOutputApplyConfiguration `json:"output,omitempty"`
 	// steps are how many clusters, or which, are through after each, 1 to 50. Each must be able to add clusters to those before it. The
-	// last is percent 100, so that nobody is forgotten.
+	// last is percent 100, so that nobody is forgotten. A step that then finds nobody to add is passed over with its gate, and once no
+	// step finds anybody, neither a pause nor an approval is waited for.
 	Steps []RolloutStepApplyConfiguration `json:"steps,omitempty"`
 	// order is who goes first. Within it, and without it, a hash of the decision key and the cluster decides, so that other clusters
 	// are first in each rollout.
@@ -29,9 +30,10 @@ type RolloutSpecApplyConfiguration struct {
 	// drift is what becomes of clusters that join or leave the targets after the start: Freeze (the default), Follow or AppendToLast.
 	// A cluster whose ClusterProfile is deleted leaves in any case. Targets that are no cluster at all are not followed.
 	Drift *binnaclev1alpha1.DriftPolicy `json:"drift,omitempty"`
-	// disconnected is what a step does with clusters that do not report: Hold (the default) or Include. A step takes others instead,
-	// as far as there are. A cluster that is held is let in once it reports again: at once where the step has room for it or was the
-	// last, otherwise by a later step. A step none of whose clusters reports is not taken, except the last.
+	// disconnected is what a step does with clusters that do not report any more: Hold (the default) or Include. A cluster that never
+	// reported is treated as one that does, since nothing is known against it. A step takes others instead, as far as there are. A
+	// cluster that is held is let in once it reports again: at once where the step has room for it or was the last, otherwise by a
+	// later step. A step none of whose clusters reports is not taken, except the last.
 	Disconnected *binnaclev1alpha1.DisconnectedPolicy `json:"disconnected,omitempty"`
 	// failureBudget is how many clusters may fail, none where it is left out. One more stops the rollout until retry, abort or
 	// rollback.
