@@ -262,7 +262,7 @@ func TestRolloutStatusIsTheServers(t *testing.T) {
 			}
 		}
 		for _, entry := range d.get("app").ManagedFields {
-			if strings.Contains(string(entry.FieldsV1.Raw), `"f:status"`) {
+			if strings.Contains(string(entry.FieldsV1.GetRawBytes()), `"f:status"`) {
 				t.Errorf("%s owns the status", entry.Manager)
 			}
 		}
