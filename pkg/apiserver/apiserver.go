@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/openapi/resolver"
 	"k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	"k8s.io/component-base/featuregate"
@@ -125,8 +126,10 @@ func (c Config) reportAuthorizer() authorizer.Authorizer {
 	return filters.MarkFailedReviews(c.ReportAuthorizer)
 }
 
-// isOurs says whether a group behaves as custom resources do.
-func isOurs(group string) bool { return group == multicluster.GroupName }
+// isOurs says whether a request is to a kind that behaves as a custom resource does.
+func isOurs(info *request.RequestInfo) bool { return info.APIGroup == multicluster.GroupName }
 
-// isPatchedAsCustom says whether the objects of a group are patched as custom resources are.
-func isPatchedAsCustom(group string) bool { return isOurs(group) || group == binnacle.GroupName }
+// isPatchedAsCustom says whether a request is to a kind that is patched as custom resources are.
+func isPatchedAsCustom(info *request.RequestInfo) bool {
+	return isOurs(info) || info.APIGroup == binnacle.GroupName && info.Resource == "rollouts" && info.Subresource == ""
+}

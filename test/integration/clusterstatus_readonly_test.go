@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	binnacleapi "github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 )
 
 // testStatusReadOnly sends every verb that the kind does not have, and wants it neither done nor advertised in any form of discovery
@@ -36,7 +38,11 @@ func testStatusReadOnly(t *testing.T, f fleet) {
 	if after := f.status("a"); after.versionOf() != before.versionOf() {
 		t.Errorf("something was changed: %s", after.raw)
 	}
-	want := resources{"v1alpha1 clusterstatuses": {"get", "list", "watch"}, "v1alpha1 clusterstatuses/report": {"create", "get"}}
+	want := resources{"v1alpha1 clusterstatuses": {"get", "list", "watch"}, "v1alpha1 clusterstatuses/report": {"create", "get"},
+		"v1alpha1 rollouts": {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}, "v1alpha1 rollouts/preview": {"get"}}
+	for _, verb := range binnacleapi.RolloutVerbs {
+		want["v1alpha1 rollouts/"+string(verb)] = []string{"create"}
+	}
 	got := map[string]resources{"legacy": legacyDiscovery(f.statuses), "aggregated": aggregatedDiscovery(f.statuses)}
 	for _, entry := range f.statuses.must(get("/apis/GROUP/VERSION")).field("resources").([]any) {
 		r := entry.(map[string]any)

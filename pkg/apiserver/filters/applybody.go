@@ -11,15 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/cel/openapi/resolver"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/binnacle-dev/binnacle/pkg/apiserver/bodycheck"
 )
 
 // WithApplyBodyCheck answers a server-side apply whose body does not have the formats of the schema with 422 and the path of each
 // field, as kube-apiserver does for a custom resource. A body of more than limit bytes is left to the handler, which refuses it.
-func WithApplyBodyCheck(handler http.Handler, serializer runtime.NegotiatedSerializer, schemas resolver.SchemaResolver, limit int64, groups func(string) bool) http.Handler {
+func WithApplyBodyCheck(handler http.Handler, serializer runtime.NegotiatedSerializer, schemas resolver.SchemaResolver, limit int64, ours func(*request.RequestInfo) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		info := patchOf(req, groups)
+		info := patchOf(req, ours)
 		if info == nil || mediaType(req) != string(types.ApplyYAMLPatchType) {
 			handler.ServeHTTP(w, req)
 			return

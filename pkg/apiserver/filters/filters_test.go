@@ -28,7 +28,7 @@ const (
 
 var schemas resolver.SchemaResolver = resolver.NewDefinitionsSchemaResolver(apiserver.NewGenericConfig().OpenAPIConfig.GetDefinitions, apiserver.Scheme)
 
-func isOurs(group string) bool { return group == ourGroup }
+func isOurs(info *request.RequestInfo) bool { return info.APIGroup == ourGroup }
 
 // reached is a handler that notes what came to it.
 type reached struct {

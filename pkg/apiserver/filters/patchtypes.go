@@ -17,11 +17,11 @@ import (
 // Go types of the client, which nobody has for these kinds; without them it replaces whole lists in silence.
 var customResourcePatchTypes = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType)}
 
-// WithCustomResourcePatchTypes answers a strategic merge patch of an object in one of the groups as for a custom resource: 415 with
+// WithCustomResourcePatchTypes answers a strategic merge patch of what is ours as for a custom resource: 415 with
 // the types that are accepted.
-func WithCustomResourcePatchTypes(handler http.Handler, serializer runtime.NegotiatedSerializer, groups func(string) bool) http.Handler {
+func WithCustomResourcePatchTypes(handler http.Handler, serializer runtime.NegotiatedSerializer, ours func(*request.RequestInfo) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		info := patchOf(req, groups)
+		info := patchOf(req, ours)
 		if info != nil && mediaType(req) == string(types.StrategicMergePatchType) {
 			gv := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
 			responsewriters.ErrorNegotiated(negotiation.NewUnsupportedMediaTypeError(customResourcePatchTypes), serializer, gv, w, req)
@@ -31,10 +31,10 @@ func WithCustomResourcePatchTypes(handler http.Handler, serializer runtime.Negot
 	})
 }
 
-// patchOf returns what is patched where the request patches an object of one of the groups, else nil.
-func patchOf(req *http.Request, groups func(string) bool) *request.RequestInfo {
+// patchOf returns what is patched where the request patches what is ours, else nil.
+func patchOf(req *http.Request, ours func(*request.RequestInfo) bool) *request.RequestInfo {
 	info, ok := request.RequestInfoFrom(req.Context())
-	if !ok || !info.IsResourceRequest || info.Verb != "patch" || !groups(info.APIGroup) {
+	if !ok || !info.IsResourceRequest || info.Verb != "patch" || !ours(info) {
 		return nil
 	}
 	return info
