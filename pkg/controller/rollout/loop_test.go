@@ -115,29 +115,19 @@ func TestRetries(t *testing.T) {
 			return nil
 		}
 	})
-	h.eventually("x to be found", func() bool { wall.Step(rollout.Resync); return h.rollouts.count("a", "x") > 0 })
-	for h.rollouts.count("a", "x") < 15 {
-		wall.Step(50 * time.Millisecond)
-		time.Sleep(time.Millisecond)
-	}
-	h.rollouts.mu.Lock()
-	var last time.Time
-	var waits []time.Duration
-	for _, tick := range h.rollouts.done {
-		if tick.name != "x" {
-			continue
-		}
-		if !last.IsZero() {
-			waits = append(waits, tick.at.Sub(last))
-		}
-		last = tick.at
-	}
-	h.rollouts.mu.Unlock()
+	waiting := wall.Waiters()
+	a.Enqueue("fleet", "x")
 	want := 100 * time.Millisecond
-	for i, waited := range waits {
-		if waited < want || waited > want+5*time.Second {
-			t.Errorf("try %d came after %v, want %v", i+1, waited, want)
+	for i := range 12 {
+		h.eventually("x to wait", func() bool { return h.rollouts.count("a", "x") == i+1 && wall.Waiters() > waiting })
+		wall.Step(want - time.Nanosecond)
+		a.Enqueue("fleet", fmt.Sprint("other-", i))
+		h.eventually("another to be ticked", func() bool { return h.rollouts.count("a", fmt.Sprint("other-", i)) > 0 })
+		if n := h.rollouts.count("a", "x"); n != i+1 {
+			t.Fatalf("try %d came before %v had passed", n, want)
 		}
+		wall.Step(time.Nanosecond)
+		h.eventually("x to be tried", func() bool { return h.rollouts.count("a", "x") == i+2 })
 		want = min(2*want, rollout.LastRetry)
 	}
 	had := h.rollouts.count("a", "x")
