@@ -127,8 +127,8 @@ func (l *Loop) serve(t *term) {
 	}()
 	ticker := l.Clock.NewTicker(Resync)
 	defer ticker.Stop()
-	for {
-		l.resync(t.ctx)
+	for isNew := true; ; isNew = false {
+		l.resync(t.ctx, isNew)
 		select {
 		case <-t.ctx.Done():
 			return

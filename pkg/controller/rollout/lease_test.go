@@ -6,6 +6,8 @@ import (
 	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/binnacle-dev/binnacle/pkg/controller/rollout"
 )
 
 // ttl is that of the lease.
@@ -113,6 +115,26 @@ func TestHolderAsksBeforeItActs(t *testing.T) {
 		a.stop()
 		h.rollouts.set(func(r *rollouts) { r.done, r.lists = nil, map[string]int{} })
 	}
+}
+
+// TestNewTermTriesAtOnce wants what failed in one term to be tried at the beginning of the next, whatever it waits for.
+func TestNewTermTriesAtOnce(t *testing.T) {
+	h, a, wall := alone(t)
+	h.rollouts.set(func(r *rollouts) {
+		r.unfinished, r.fails = []string{"x"}, func(string, string) error { return errNotYet }
+	})
+	waiting := wall.Waiters()
+	a.Enqueue("fleet", "x")
+	for i := range 10 {
+		h.eventually("x to wait", func() bool { return h.rollouts.count("a", "x") == i+1 && wall.Waiters() > waiting })
+		wall.Step(rollout.LastRetry)
+	}
+	h.eventually("x to wait", func() bool { return h.rollouts.count("a", "x") == 11 && wall.Waiters() > waiting })
+	_, lease, _ := h.holder()
+	if _, err := h.client.Revoke(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("x to be tried in the next term", func() bool { return h.rollouts.count("a", "x") > 11 })
 }
 
 // TestTimeWritesNothing wants no write while time passes and everything is ticked again and again.

@@ -119,8 +119,9 @@ func (l *Loop) repairAll(ctx context.Context) {
 	}
 }
 
-// resync has everything unfinished ticked now, except what waits to be tried again.
-func (l *Loop) resync(ctx context.Context) {
+// resync has everything unfinished ticked now, except what waits to be tried again. In a new term nothing waits: what failed in an earlier
+// one may have failed because that was about to end.
+func (l *Loop) resync(ctx context.Context, isNew bool) {
 	found, err := l.Rollouts.List(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -129,6 +130,9 @@ func (l *Loop) resync(ctx context.Context) {
 		return
 	}
 	for _, key := range found {
+		if isNew {
+			l.queue.Forget(key)
+		}
 		if l.queue.NumRequeues(key) == 0 {
 			l.queue.Add(key)
 		}

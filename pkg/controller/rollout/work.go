@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 )
 
 // repairTries is how often a rollout is tried to be repaired without the lease, 25 s in all. Somebody holds that then, and goes on trying.
@@ -31,6 +32,7 @@ func (l *Loop) process(ctx context.Context, key types.NamespacedName) {
 	}
 	if term != nil {
 		if err := term.confirm(); err != nil {
+			klog.FromContext(ctx).V(2).Info("A rollout is not moved", "rollout", key, "reason", err)
 			// Who holds the lease now ticks it. Where nobody knows, it is tried again, as what is to be repaired.
 			if repair || !errors.Is(err, errLost) {
 				l.queue.AddRateLimited(key)
