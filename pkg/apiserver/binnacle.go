@@ -46,8 +46,8 @@ func (c Config) installBinnacle(server *genericapiserver.GenericAPIServer, decis
 		}
 	}
 	group := genericapiserver.NewDefaultAPIGroupInfo(binnacle.GroupName, Scheme, runtime.NewParameterCodec(Scheme), Codecs)
-	// The mover is for whoever moves rollouts as time passes.
-	group.VersionedResourcesStorageMap, _, err = binnaclerest.NewStorage(Scheme, c.Generic.MergedResourceConfig, status.engine, status.table, rollouts)
+	var mover *rollout.Mover
+	group.VersionedResourcesStorageMap, mover, err = binnaclerest.NewStorage(Scheme, c.Generic.MergedResourceConfig, status.engine, status.table, rollouts)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,10 @@ func (c Config) installBinnacle(server *genericapiserver.GenericAPIServer, decis
 	if storage, ok := group.VersionedResourcesStorageMap[reportResource.Version]["clusterstatuses/report"].(registryrest.NamedCreater); ok {
 		direct.serve(storage, server.EquivalentResourceRegistry)
 	}
-	return status.addTo(server)
+	if err := status.addTo(server); err != nil || mover == nil {
+		return err
+	}
+	return moveRollouts(server, mover, status.engine.Client, path.Join("/", c.ClusterStatus.Prefix)+"/")
 }
 
 // anyEnabled says whether any of the resources is served in any of the versions.

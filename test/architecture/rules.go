@@ -32,7 +32,7 @@ var arrows = []arrow{
 	{"docs", []string{"pkg/apis", "pkg/generated"}},
 
 	{"pkg/standalone", []string{"pkg/apiserver"}},
-	{"pkg/apiserver", []string{"pkg/registry", "pkg/admission", "pkg/clusterstatus", "pkg/report", "pkg/apis", "pkg/compression", "pkg/features", "pkg/generated", "pkg/version"}},
+	{"pkg/apiserver", []string{"pkg/registry", "pkg/admission", "pkg/controller", "pkg/clusterstatus", "pkg/report", "pkg/apis", "pkg/compression", "pkg/features", "pkg/generated", "pkg/version"}},
 	// The other side of the subresource report: it shares nothing with the server but the kind and its client.
 	{"pkg/agent", []string{"pkg/apis", "pkg/generated", "pkg/version"}},
 	{"pkg/registry", []string{"pkg/clusterstatus", "pkg/report", "pkg/rollout", "pkg/apis"}},

@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	binnacleapi "github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
@@ -129,17 +128,31 @@ func TestMassSilenceHoldsAll(t *testing.T) {
 	}
 }
 
-// TestExpressionsAreRefused until they are evaluated.
-func TestExpressionsAreRefused(t *testing.T) {
-	d := newDecider(t, hub.AdminConfig(), newNamespace(t))
-	plan := d.plan("app", 100)
-	plan.Spec.Targets.Selector.Expression = "true"
-	if _, err := d.rollouts().Create(t.Context(), plan, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.targets.selector.expression") || !strings.Contains(err.Error(), "not supported yet") {
-		t.Errorf("%v", err)
-	}
-	plan = d.plan("app", 100)
-	plan.Spec.Steps = append(plan.Spec.Steps, v1alpha1.RolloutStep{Name: "more", Percent: ptr.To[int32](101)})
-	if _, err := d.rollouts().Create(t.Context(), plan, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.steps[1].percent") {
-		t.Errorf("%v", err)
-	}
+// TestExpressions selects by what clusters report, and refuses what is no expression where it is written.
+func TestExpressions(t *testing.T) {
+	onBoth(t, func(t *testing.T, d decider) {
+		d.clusters(4)
+		reports := newFleet(t, d.config, d.namespace)
+		for cluster, gpus := range map[string]string{"c0": "8", "c1": "2", "c2": "16"} {
+			reports.report(cluster, rarely+`,"resources":{"available":{"nvidia.com/gpu":"`+gpus+`"}}`)
+			reports.untilPhase(cluster, "Ready")
+		}
+		plan := d.plan("app", 100)
+		plan.Spec.Targets.Selector.Expression = `quantity(status.status.resources.available["nvidia.com/gpu"]).compareTo(quantity("8")) >= 0`
+		d.create(plan)
+		warned := d.warnings(func(d decider) { d.must("app", binnacleapi.VerbAdvance) })
+		if got := through(&d.get("app").Status); !slices.Equal(got, []string{"c0", "c2"}) {
+			t.Errorf("%v are through", got)
+		}
+		if !strings.Contains(strings.Join(warned, " "), d.namespace+"/c3") {
+			t.Errorf("of the cluster that reports nothing: %q", warned)
+		}
+		for expression, said := range map[string]string{"profile.metadata.nam == 'c0'": "undefined field 'nam'", "1 + 1": "bool", "true &&": "Syntax error"} {
+			bad := d.plan("bad", 100)
+			bad.Spec.Targets.Selector.Expression = expression
+			if _, err := d.rollouts().Create(t.Context(), bad, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.targets.selector.expression") || !strings.Contains(err.Error(), said) {
+				t.Errorf("%s: %v", expression, err)
+			}
+		}
+	})
 }

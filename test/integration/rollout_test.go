@@ -23,13 +23,14 @@ import (
 // decider is somebody who moves the Rollouts of a namespace.
 type decider struct {
 	t         *testing.T
+	config    *rest.Config
 	client    versioned.Interface
 	namespace string
 }
 
 func newDecider(t *testing.T, config *rest.Config, namespace string) decider {
 	t.Helper()
-	return decider{t, versioned.NewForConfigOrDie(config), namespace}
+	return decider{t, config, versioned.NewForConfigOrDie(config), namespace}
 }
 
 // onBoth runs a test through the hub and on a server without one.
@@ -41,6 +42,19 @@ func onBoth(t *testing.T, test func(t *testing.T, d decider)) {
 	})
 }
 
+// warnings are what the server warns of while f calls it.
+func (d decider) warnings(f func(d decider)) []string {
+	heard := &listener{}
+	config := rest.CopyConfig(d.config)
+	config.WarningHandler = heard
+	f(newDecider(d.t, config, d.namespace))
+	return heard.texts
+}
+
+type listener struct{ texts []string }
+
+func (l *listener) HandleWarningHeader(_ int, _ string, text string) { l.texts = append(l.texts, text) }
+
 func (d decider) rollouts() binnaclev1alpha1.RolloutInterface {
 	return d.client.BinnacleV1alpha1().Rollouts(d.namespace)
 }
@@ -48,8 +62,13 @@ func (d decider) rollouts() binnaclev1alpha1.RolloutInterface {
 // clusters registers clusters c0 to c(n-1) in the namespace, none of which reports.
 func (d decider) clusters(n int) {
 	d.t.Helper()
-	each(n, 16, func(i int) {
-		profile := newProfile(fmt.Sprint("c", i))
+	d.clustersFrom(0, n)
+}
+
+func (d decider) clustersFrom(from, to int) {
+	d.t.Helper()
+	each(to-from, 16, func(i int) {
+		profile := newProfile(fmt.Sprint("c", from+i))
 		profile.Labels = map[string]string{"env": "prod"}
 		if _, err := d.client.MulticlusterV1alpha2().ClusterProfiles(d.namespace).Create(d.t.Context(), profile, metav1.CreateOptions{}); err != nil {
 			d.t.Error(err)

@@ -41,11 +41,17 @@ type Fleet struct {
 // known. One that the expression fails for is not taken, and is among the failures. An error is about the whole selection: a *BudgetError,
 // or that the context ended.
 func (f *Fleet) Takes(ctx context.Context, profile *multicluster.ClusterProfile, status *binnacle.ClusterStatus) (bool, error) {
+	taken, _, err := f.Judge(ctx, profile, status)
+	return taken, err
+}
+
+// Judge is Takes that also tells a cluster that is not taken from one of which the expression does not know.
+func (f *Fleet) Judge(ctx context.Context, profile *multicluster.ClusterProfile, status *binnacle.ClusterStatus) (taken, known bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return false, false, err
 	}
 	if f.cost.Load() > MaxFleetCost {
-		return false, &BudgetError{int(f.asked.Load())}
+		return false, false, &BudgetError{int(f.asked.Load())}
 	}
 	f.asked.Add(1)
 	answer, details, err := f.program.compiled.ContextEval(ctx, &activation{variables: f.program.variables, profile: profile, status: status})
@@ -55,17 +61,17 @@ func (f *Fleet) Takes(ctx context.Context, profile *multicluster.ClusterProfile,
 	}
 	f.cost.Add(cost)
 	if ctx.Err() != nil {
-		return false, ctx.Err()
+		return false, false, ctx.Err()
 	}
-	taken, ok := answer.(types.Bool)
+	is, ok := answer.(types.Bool)
 	if err == nil && !ok {
 		err = fmt.Errorf("the answer is no bool but %T", answer)
 	}
 	if err != nil {
 		f.fail(profile, err)
-		return false, nil
+		return false, false, nil
 	}
-	return bool(taken), nil
+	return bool(is), true, nil
 }
 
 func (f *Fleet) fail(profile *multicluster.ClusterProfile, err error) {

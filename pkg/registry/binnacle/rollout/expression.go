@@ -1,25 +1,82 @@
 package rollout
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/clusterstatus"
+	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
+	"github.com/binnacle-dev/binnacle/pkg/rollout/expression"
 )
 
-// expressions evaluates spec.targets.selector.expression. None is evaluated yet: a Rollout with one is refused.
-type expressions struct{}
+// rememberedPrograms is how many compiled expressions are kept.
+const rememberedPrograms = 1000
 
-// check says what is wrong with an expression.
-func (expressions) check(fldPath *field.Path, _ string) field.ErrorList {
-	return field.ErrorList{field.Forbidden(fldPath, "not supported yet")}
+// choice says of the clusters of one selection whether the expression of the targets takes them.
+type choice struct {
+	fleet *expression.Fleet
+	// stays are the clusters of the run that were not skipped. One for which the expression fails stays what it is: that nobody knows is no
+	// reason to remove from it what consumers brought.
+	stays sets.Set[types.NamespacedName]
 }
 
-// program returns whether a cluster is taken.
-func (expressions) program(expression string) (func(clusterstatus.Cluster) bool, error) {
-	if expression != "" {
-		return nil, errors.New("expressions are not supported yet")
+func (m *Mover) choose(rollout *binnacle.Rollout) (*choice, error) {
+	text := rollout.Spec.Targets.Selector.Expression
+	if text == "" {
+		return &choice{}, nil
 	}
-	return func(clusterstatus.Cluster) bool { return true }, nil
+	program, err := m.expressions.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	c := &choice{fleet: program.Fleet(), stays: sets.New[types.NamespacedName]()}
+	for i := range rollout.Status.Clusters {
+		if known := &rollout.Status.Clusters[i]; planner.IsThrough(known) {
+			namespace := known.Namespace
+			if namespace == "" {
+				namespace = rollout.Namespace
+			}
+			c.stays.Insert(types.NamespacedName{Namespace: namespace, Name: known.Name})
+		}
+	}
+	return c, nil
+}
+
+// reasonExpression is the reason of a refusal since the expression of the targets cannot be evaluated.
+const reasonExpression = "Expression"
+
+// unselected is the refusal where nobody can say which clusters are taken.
+func unselected(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &planner.Refusal{Reason: reasonExpression, Message: err.Error()}
+}
+
+// takes says whether a cluster is taken. Its error is about the whole selection.
+func (c *choice) takes(ctx context.Context, cluster clusterstatus.Cluster) (bool, error) {
+	if c.fleet == nil {
+		return true, nil
+	}
+	taken, known, err := c.fleet.Judge(ctx, cluster.Profile, cluster.Status)
+	if err == nil && !known {
+		taken = c.stays.Has(types.NamespacedName{Namespace: cluster.Profile.Namespace, Name: cluster.Profile.Name})
+	}
+	return taken, err
+}
+
+// warn tells the caller for which clusters the expression failed.
+func (c *choice) warn(ctx context.Context) {
+	if c.fleet == nil {
+		return
+	}
+	if _, message := c.fleet.Failures(); message != "" {
+		warning.AddWarning(ctx, "", fmt.Sprintf("spec.targets.selector.expression: %s", message))
+	}
 }

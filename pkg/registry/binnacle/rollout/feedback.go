@@ -122,5 +122,6 @@ func (m *Mover) writeFeedback(ctx context.Context, name string, b *batch, dryRun
 	b.after = changed.(*binnacle.Rollout)
 	if !dryRun {
 		m.announce(before, b.after)
+		m.notify(b.after)
 	}
 }

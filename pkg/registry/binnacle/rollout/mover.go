@@ -13,6 +13,7 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/registry/store"
 	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
+	"github.com/binnacle-dev/binnacle/pkg/rollout/expression"
 	"github.com/binnacle-dev/binnacle/pkg/rollout/slices"
 )
 
@@ -24,11 +25,22 @@ type Mover struct {
 	rollouts    *store.Store
 	decisions   *store.Store
 	view        View
-	expressions expressions
+	expressions *expression.Compiler
 	locks       locks
 	events      record.EventRecorder
 	collects    bool
 	feedbacks   *feedbacks
+	// moved is told of each Rollout that was written here, since something may be due for it.
+	moved func(namespace, name string)
+}
+
+// OnWrite says whom to tell of each Rollout that is written here. It is called before the server runs.
+func (m *Mover) OnWrite(tell func(namespace, name string)) { m.moved = tell }
+
+func (m *Mover) notify(object runtime.Object) {
+	if rollout, ok := object.(*binnacle.Rollout); ok && m.moved != nil {
+		m.moved(rollout.Namespace, rollout.Name)
+	}
 }
 
 // pinned are the verbs that take one step of what the caller saw. Where the caller does not say what that was, it is what the request
@@ -92,7 +104,7 @@ func (a *act) do(ctx context.Context, name string) (*binnacle.Rollout, error) {
 		}
 		a.claimed = true
 	}
-	changed, err := a.rollouts.Change(ctx, name, a.dryRun, a.try)
+	changed, err := a.rollouts.Change(ctx, name, a.dryRun, func(existing runtime.Object) (runtime.Object, error) { return a.try(ctx, existing) })
 	if err != nil {
 		return nil, answer(name, err)
 	}
@@ -100,6 +112,7 @@ func (a *act) do(ctx context.Context, name string) (*binnacle.Rollout, error) {
 	recordAudit(ctx, a.before, &after.Status)
 	if !a.dryRun && !a.result.Repeated {
 		a.announce(a.before, after)
+		a.notify(after)
 	}
 	return after, nil
 }
@@ -130,7 +143,7 @@ func (a *act) mayStart() bool {
 }
 
 // try makes of a stored Rollout what the request says.
-func (a *act) try(object runtime.Object) (runtime.Object, error) {
+func (a *act) try(ctx context.Context, object runtime.Object) (runtime.Object, error) {
 	existing := object.(*binnacle.Rollout)
 	if existing.UID != a.first.UID {
 		return nil, moved(existing)
@@ -147,7 +160,7 @@ func (a *act) try(object runtime.Object) (runtime.Object, error) {
 	in := planner.Input{Rollout: existing, Now: time.Now()}
 	if !blind[a.request.Verb] {
 		var err error
-		if in, err = a.input(existing); err != nil {
+		if in, err = a.input(ctx, existing); err != nil {
 			return nil, err
 		}
 	}

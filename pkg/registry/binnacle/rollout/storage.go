@@ -20,6 +20,7 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/registry/multicluster/placementdecision"
 	"github.com/binnacle-dev/binnacle/pkg/registry/store"
+	"github.com/binnacle-dev/binnacle/pkg/rollout/expression"
 )
 
 // Config is what the storage of Rollouts is made of.
@@ -54,7 +55,11 @@ var (
 
 // NewREST returns the storage of Rollouts, and what moves them.
 func NewREST(c Config) (*REST, *Mover, error) {
-	s := strategy{store.NewStrategy(c.Scheme), expressions{}.check}
+	expressions, err := expression.NewCompiler(rememberedPrograms)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := strategy{store.NewStrategy(c.Scheme), expressions.Check}
 	generics := &genericregistry.Store{
 		NewFunc:                   func() runtime.Object { return &binnacle.Rollout{} },
 		NewListFunc:               func() runtime.Object { return &binnacle.RolloutList{} },
@@ -72,8 +77,10 @@ func NewREST(c Config) (*REST, *Mover, error) {
 	stored := &store.Store{Store: generics, Kind: "Rollout"}
 	mover := &Mover{
 		rollouts: stored, decisions: c.Decisions.Store, view: c.View, locks: locks{c.Etcd, c.LockPrefix},
-		events: c.Events, collects: c.Collects, feedbacks: newFeedbacks(),
+		expressions: expressions, events: c.Events, collects: c.Collects, feedbacks: newFeedbacks(),
 	}
+	generics.AfterUpdate = func(object runtime.Object, _ *metav1.UpdateOptions) { mover.notify(object) }
+	generics.AfterDelete = func(object runtime.Object, _ *metav1.DeleteOptions) { mover.notify(object) }
 	return &REST{stored, mover}, mover, nil
 }
 

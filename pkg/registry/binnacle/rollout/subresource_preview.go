@@ -48,9 +48,9 @@ func (r *PreviewREST) Get(ctx context.Context, name string, options runtime.Obje
 	if _, err := r.mover.view.Barrier(ctx); err != nil {
 		return nil, err
 	}
-	in, err := r.mover.input(rollout)
+	in, err := r.mover.input(ctx, rollout)
 	if err != nil {
-		return nil, err
+		return nil, answer(name, err)
 	}
 	status, err := planner.Preview(in, asked.Step)
 	if err != nil {

@@ -29,7 +29,7 @@ type View interface {
 }
 
 // input is what the planner decides on, as the view has it now.
-func (m *Mover) input(rollout *binnacle.Rollout) (planner.Input, error) {
+func (m *Mover) input(ctx context.Context, rollout *binnacle.Rollout) (planner.Input, error) {
 	found := map[string]*planner.Target{}
 	add := func(c clusterstatus.Cluster, selected bool) {
 		key := c.Profile.Namespace + "/" + c.Profile.Name
@@ -38,7 +38,7 @@ func (m *Mover) input(rollout *binnacle.Rollout) (planner.Input, error) {
 		}
 		found[key].Selected = found[key].Selected || selected
 	}
-	selected, err := m.selected(rollout)
+	selected, err := m.selected(ctx, rollout)
 	if err != nil {
 		return planner.Input{}, err
 	}
@@ -59,10 +59,10 @@ func (m *Mover) input(rollout *binnacle.Rollout) (planner.Input, error) {
 }
 
 // selected are the clusters that the targets of the spec select.
-func (m *Mover) selected(rollout *binnacle.Rollout) ([]clusterstatus.Cluster, error) {
+func (m *Mover) selected(ctx context.Context, rollout *binnacle.Rollout) ([]clusterstatus.Cluster, error) {
 	targets := &rollout.Spec.Targets
 	if targets.Selector != nil {
-		return m.bySelector(targets.Selector)
+		return m.bySelector(ctx, rollout)
 	}
 	var keys []string
 	if targets.Decision != nil {
@@ -80,7 +80,8 @@ func (m *Mover) selected(rollout *binnacle.Rollout) ([]clusterstatus.Cluster, er
 	return found, nil
 }
 
-func (m *Mover) bySelector(targets *binnacle.SelectorTarget) ([]clusterstatus.Cluster, error) {
+func (m *Mover) bySelector(ctx context.Context, rollout *binnacle.Rollout) ([]clusterstatus.Cluster, error) {
+	targets := rollout.Spec.Targets.Selector
 	matches := labels.Everything()
 	if targets.Labels != nil {
 		var err error
@@ -88,16 +89,24 @@ func (m *Mover) bySelector(targets *binnacle.SelectorTarget) ([]clusterstatus.Cl
 			return nil, err
 		}
 	}
-	takes, err := m.expressions.program(targets.Expression)
+	choice, err := m.choose(rollout)
 	if err != nil {
-		return nil, err
+		return nil, unselected(err)
 	}
 	var found []clusterstatus.Cluster
 	for _, c := range m.view.Clusters(targets.Namespaces) {
-		if matches.Matches(labels.Set(c.Profile.Labels)) && takes(c) {
+		if !matches.Matches(labels.Set(c.Profile.Labels)) {
+			continue
+		}
+		taken, err := choice.takes(ctx, c)
+		if err != nil {
+			return nil, unselected(err)
+		}
+		if taken {
 			found = append(found, c)
 		}
 	}
+	choice.warn(ctx)
 	return found, nil
 }
 

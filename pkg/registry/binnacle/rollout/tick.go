@@ -32,7 +32,7 @@ func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Tim
 	if _, err := m.view.Barrier(ctx); err != nil {
 		return time.Time{}, err
 	}
-	in, err := m.input(rollout)
+	in, err := m.input(ctx, rollout)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -60,7 +60,7 @@ func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout) (*binnacle.
 			result = planner.Result{}
 			return &updated, nil
 		}
-		in, err := m.input(existing)
+		in, err := m.input(ctx, existing)
 		if err != nil {
 			return nil, err
 		}
