@@ -8,8 +8,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"k8s.io/utils/ptr"
+
 	binnacleapi "github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
+	multiclusterv1alpha1 "github.com/binnacle-dev/binnacle/pkg/apis/multicluster/v1alpha1"
 )
 
 // automatic is a plan whose steps follow each other after a soak.
@@ -112,4 +115,58 @@ func TestFollowers(t *testing.T) {
 			t.Errorf("it was written though nothing happened: %v", verbsOf(&after.Status))
 		}
 	})
+}
+
+// TestKilledWhilePublishing kills the only server while it writes the slices of a thousand clusters, and wants them to be what the status says
+// soon after it is back.
+func TestKilledWhilePublishing(t *testing.T) {
+	t.Parallel()
+	etcd, _ := externalEtcd(t)
+	s := startOn(t, etcd)
+	d := newDecider(t, adminOf(t, s), "killed")
+	d.clusters(1000)
+	d.create(d.plan("app", 1, 100))
+	d.must("app", binnacleapi.VerbAdvance)
+	cut := 0
+	for round := range 6 {
+		verb, spec := binnacleapi.VerbPromote, v1alpha1.RolloutActionSpec{Reason: "all at once"}
+		if round%2 == 1 {
+			verb, spec = binnacleapi.VerbRollback, v1alpha1.RolloutActionSpec{ToRevision: ptr.To[int64](1)}
+		} else if round > 0 { // It was ended by the rollback. The first step is empty then, so that this is the second.
+			verb, spec = binnacleapi.VerbRetry, v1alpha1.RolloutActionSpec{}
+		}
+		before := d.get("app").Status.Revision
+		over := make(chan error, 1)
+		go func() { _, err := d.try("app", verb, spec); over <- err }()
+		// As soon as one slice shows the next revision, or it is over, which is too late.
+		within(t, viewPatience, "the first slice", func() bool {
+			for _, slice := range d.slices("app") {
+				if slice.Labels[v1alpha1.LabelDecisionRevision] != fmt.Sprint(before) {
+					return true
+				}
+			}
+			return false
+		})
+		if err := s.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if <-over != nil {
+			cut++
+		}
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		back := time.Now()
+		within(t, viewPatience, "the slices to be what the status says", func() bool {
+			rollout, found := d.get("app"), d.slices("app")
+			return slices.Equal(published(found), through(&rollout.Status)) && !slices.ContainsFunc(found, func(slice multiclusterv1alpha1.PlacementDecision) bool {
+				return slice.Labels[v1alpha1.LabelDecisionRevision] != fmt.Sprint(rollout.Status.Revision)
+			})
+		})
+		t.Logf("%s: repaired %s after the server was ready", verb, time.Since(back).Round(time.Millisecond))
+		d.wantPublished("app")
+	}
+	if cut == 0 {
+		t.Error("the server was never killed before its answer")
+	}
 }
