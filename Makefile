@@ -18,9 +18,11 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/binnacle-apiserver and bin/binnacle-agent.
+build: ## Build bin/binnacle-apiserver, bin/binnacle-agent, and the kubectl plugin bin/kubectl-binnacle with its helper for completion.
 	go build -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/binnacle-apiserver ./cmd/apiserver
 	go build -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/binnacle-agent ./cmd/agent
+	go build -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/kubectl-binnacle ./cmd/kubectl-binnacle
+	install -m 0755 cmd/kubectl-binnacle/kubectl_complete-binnacle bin/
 
 IMAGE_ARGS = -release $(RELEASE) -commit $(COMMIT) -created $(COMMIT_TIME) -ldflags "$(LDFLAGS)" $(IMAGE_FLAGS)
 .PHONY: image

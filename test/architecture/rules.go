@@ -35,6 +35,8 @@ var arrows = []arrow{
 	{"pkg/apiserver", []string{"pkg/registry", "pkg/admission", "pkg/controller", "pkg/clusterstatus", "pkg/report", "pkg/apis", "pkg/compression", "pkg/features", "pkg/generated", "pkg/version"}},
 	// The other side of the subresource report: it shares nothing with the server but the kind and its client.
 	{"pkg/agent", []string{"pkg/apis", "pkg/generated", "pkg/version"}},
+	// Another client of the served kinds.
+	{"pkg/kubectl", []string{"pkg/apis", "pkg/generated", "pkg/version"}},
 	{"pkg/registry", []string{"pkg/clusterstatus", "pkg/report", "pkg/rollout", "pkg/apis"}},
 	{"pkg/admission", []string{"pkg/clusterstatus", "pkg/report", "pkg/rollout", "pkg/apis"}},
 	{"pkg/clusterstatus", []string{"pkg/report", "pkg/apis"}},
