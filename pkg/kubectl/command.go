@@ -27,11 +27,10 @@ func Run(ctx context.Context, streams genericiooptions.IOStreams, args []string)
 
 // NewCommand returns kubectl binnacle.
 func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
-	f := &factory{
-		IOStreams: streams,
-		flags:     genericclioptions.NewConfigFlags(true),
-		now:       time.Now,
-	}
+	return newCommand(&factory{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), now: time.Now, terminal: widthOf})
+}
+
+func newCommand(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "kubectl-binnacle",
 		Short:         "Moves rollouts and shows the fleet",
@@ -40,9 +39,9 @@ func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.SetIn(streams.In)
-	cmd.SetOut(streams.Out)
-	cmd.SetErr(streams.ErrOut)
+	cmd.SetIn(f.In)
+	cmd.SetOut(f.Out)
+	cmd.SetErr(f.ErrOut)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	f.flags.AddFlags(cmd.PersistentFlags())
 	logs := flag.NewFlagSet("logs", flag.ContinueOnError)
@@ -83,7 +82,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 
 // usage says where help is.
 func usage(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+	return fmt.Errorf("%w\nSee '%s --help' for help and examples", err, cmd.CommandPath())
 }
 
 func newVersionCommand(f *factory) *cobra.Command {

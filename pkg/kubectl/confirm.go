@@ -26,7 +26,7 @@ func (o *actionOptions) confirm(ctx context.Context, rollouts client.RolloutInte
 		lines = []string{"What it would do cannot be shown: " + message(err)}
 	}
 	fmt.Fprintln(o.ErrOut, strings.Join(lines, "\n"))
-	if _, terminal := widthOf(o.In); !terminal || o.yes || o.dryRun != "none" {
+	if _, terminal := o.terminal(o.In); !terminal || o.yes || o.dryRun != "none" {
 		return nil
 	}
 	fmt.Fprintf(o.ErrOut, "%s rollout %s? [y/N] ", strings.ToUpper(o.verb[:1])+o.verb[1:], name)

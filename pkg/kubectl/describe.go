@@ -22,7 +22,8 @@ func describe(rollout *v1alpha1.Rollout, now time.Time, width int) string {
 		}
 	}
 	add("Rollout", rollout.Namespace+"/"+rollout.Name)
-	add("Decision", fmt.Sprintf("%s, revision %d, in %d slices", rollout.Spec.Output.DecisionKey, status.Revision, counts.Slices))
+	add("Decision", fmt.Sprintf("%s, revision %d, %d %s", rollout.Spec.Output.DecisionKey, status.Revision, counts.Slices,
+		numbered(counts.Slices, "slice", "slices")))
 	add("Progress", progress(counts, width))
 	add("Step", stepText(rollout, now))
 	add("Phase", phaseText(rollout))
@@ -34,12 +35,12 @@ func describe(rollout *v1alpha1.Rollout, now time.Time, width int) string {
 		}
 	}
 	if len(status.LeftOut) > 0 {
-		add("Left out", fmt.Sprintf("%s joined and %s for the next run", plural(int(counts.LeftOut)), verbOf(counts.LeftOut, "waits", "wait")))
+		add("Left out", fmt.Sprintf("%s joined and %s for the next run", plural(int(counts.LeftOut)), numbered(counts.LeftOut, "waits", "wait")))
 	}
 	return strings.Join(lines, "\n")
 }
 
-func verbOf(n int32, one, many string) string {
+func numbered(n int32, one, many string) string {
 	if n == 1 {
 		return one
 	}
@@ -74,7 +75,7 @@ func phaseText(rollout *v1alpha1.Rollout) string {
 		}
 		said := c.Message
 		if said == "" || kind == v1alpha1.ConditionStopped {
-			said = strings.TrimSpace(c.Reason + " " + c.Message)
+			said = strings.TrimSuffix(c.Reason+": "+c.Message, ": ")
 		}
 		return text + " (" + said + ")"
 	}

@@ -16,6 +16,8 @@ type factory struct {
 	genericiooptions.IOStreams
 	flags *genericclioptions.ConfigFlags
 	now   func() time.Time
+	// terminal says how wide the lines of a stream are, and whether it is a terminal.
+	terminal func(stream any) (int, bool)
 }
 
 // connect returns a client and the namespace that the flags and the kubeconfig choose.

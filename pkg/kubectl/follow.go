@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
@@ -63,6 +64,7 @@ func (f *follower) watch(ctx context.Context, stop context.CancelCauseFunc, seen
 	changes := make(chan *v1alpha1.Rollout)
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, f.name).String()
 	informer := informers.NewFilteredRolloutInformer(f.client, f.namespace, 0, nil, func(o *metav1.ListOptions) { o.FieldSelector = only })
+	last := seen.ResourceVersion
 	gone := apierrors.NewNotFound(v1alpha1.SchemeGroupVersion.WithResource("rollouts").GroupResource(), f.name)
 	send := func(object any) {
 		rollout, ok := object.(*v1alpha1.Rollout)
@@ -70,9 +72,14 @@ func (f *follower) watch(ctx context.Context, stop context.CancelCauseFunc, seen
 			return
 		}
 		if rollout.UID != seen.UID {
-			stop(fmt.Errorf("the rollout was deleted and made anew: %w", gone))
+			stop(fmt.Errorf("rollout %s was deleted and made anew", f.name))
 			return
 		}
+		// The first list may be answered by a replica that lags behind: what was reached before the last verb is not reached after it.
+		if older, err := resourceversion.CompareResourceVersion(rollout.ResourceVersion, last); err == nil && older < 0 {
+			return
+		}
+		last = rollout.ResourceVersion
 		select {
 		case changes <- rollout:
 		case <-ctx.Done():

@@ -35,7 +35,7 @@ func newHistoryCommand(f *factory) *cobra.Command {
 				return printObject(flags, rollout, f.Out)
 			}
 			text := describeHistory(rollout, f.now())
-			if width, terminal := widthOf(f.Out); terminal {
+			if width, terminal := f.terminal(f.Out); terminal {
 				text = shortenLines(text, width)
 			}
 			_, err = fmt.Fprint(f.Out, text)
@@ -55,7 +55,7 @@ func describeHistory(rollout *v1alpha1.Rollout, now time.Time) string {
 	for i := range rollout.Status.Transitions {
 		t := &rollout.Status.Transitions[i]
 		said := strings.Join(strings.Fields(t.Reason+" "+t.Message), " ")
-		moves = append(moves, []string{age(t.Time, now), t.Verb, shorten(t.User, 24), shorten(t.Step, 16), fmt.Sprint(t.Revision), string(t.Phase), said})
+		moves = append(moves, []string{age(t.Time, now), t.Verb, userText(t.User), shorten(t.Step, 16), fmt.Sprint(t.Revision), string(t.Phase), said})
 	}
 	if len(rollout.Status.Revisions) == 0 {
 		return table(moves)
@@ -77,4 +77,10 @@ func describeHistory(rollout *v1alpha1.Rollout, now time.Time) string {
 
 func age(t metav1.Time, now time.Time) string {
 	return duration.HumanDuration(max(0, now.Sub(t.Time)))
+}
+
+// userText is a user in at most 20 characters: what tells service accounts apart comes last in their names.
+func userText(user string) string {
+	user = strings.TrimPrefix(user, "system:serviceaccount:")
+	return shorten(strings.TrimPrefix(user, "binnacle.dev/"), 20)
 }

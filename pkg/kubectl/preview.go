@@ -44,10 +44,10 @@ func describePreview(preview *v1alpha1.RolloutPreview) string {
 	s := &preview.Status
 	from := "not started"
 	if s.FromStep != "" {
-		from = fmt.Sprintf("step %s, revision %d", s.FromStep, s.FromRevision)
+		from = fmt.Sprintf("now in step %s at revision %d", s.FromStep, s.FromRevision)
 	}
 	whole := int(s.Targets)
-	lines := []string{fmt.Sprintf("Step %s of rollout %s, from %s", s.Step, preview.Metadata.Name, from)}
+	lines := []string{fmt.Sprintf("Step %s of rollout %s (%s)", s.Step, preview.Metadata.Name, from)}
 	if whole > 0 {
 		lines = append(lines, fmt.Sprintf("%s %3d%%  %d/%d clusters", bar(int(s.Planned), whole, 40), 100*int(s.Planned)/whole, s.Planned, whole))
 	}

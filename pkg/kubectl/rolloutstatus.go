@@ -95,7 +95,7 @@ func (o *rolloutStatusOptions) once(rollout *v1alpha1.Rollout) error {
 	if chosen(o.print) {
 		return printObject(o.print, rollout, o.Out)
 	}
-	width, _ := widthOf(o.Out)
+	width, _ := o.terminal(o.Out)
 	_, err := fmt.Fprintln(o.Out, describe(rollout, o.now(), width))
 	return err
 }
@@ -103,7 +103,7 @@ func (o *rolloutStatusOptions) once(rollout *v1alpha1.Rollout) error {
 // follow shows the rollout until the goal is reached, or without one until it is finished. With --output the last is printed.
 func (o *rolloutStatusOptions) follow(ctx context.Context, client versioned.Interface, namespace, name string, g *goal) error {
 	s := &screen{out: o.Out}
-	s.width, s.terminal = widthOf(o.Out)
+	s.width, s.terminal = o.terminal(o.Out)
 	f := follower{
 		client: client, namespace: namespace, name: name,
 		see: func(rollout *v1alpha1.Rollout) (bool, error) {
