@@ -8,12 +8,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	"github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned"
-	informers "github.com/binnacle-dev/binnacle/pkg/generated/informers/externalversions/binnacle/v1alpha1"
 )
 
 // pace is how often times that pass are looked at.
@@ -40,8 +41,8 @@ func (f *follower) run(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	changes, err := f.watch(ctx, stop, rollout)
-	if err != nil {
+	changes, lost := make(chan *v1alpha1.Rollout), make(chan error)
+	if err := f.watch(ctx, stop, rollout, changes, lost); err != nil {
 		return err
 	}
 	clock := time.NewTicker(pace)
@@ -50,6 +51,9 @@ func (f *follower) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case err := <-lost:
+			f.lost(err)
+			continue
 		case rollout = <-changes:
 		case <-clock.C:
 		}
@@ -60,10 +64,8 @@ func (f *follower) run(ctx context.Context) error {
 }
 
 // watch sends what the rollout changes to. It stops the context where it cannot go on.
-func (f *follower) watch(ctx context.Context, stop context.CancelCauseFunc, seen *v1alpha1.Rollout) (<-chan *v1alpha1.Rollout, error) {
-	changes := make(chan *v1alpha1.Rollout)
-	only := fields.OneTermEqualSelector(metav1.ObjectNameField, f.name).String()
-	informer := informers.NewFilteredRolloutInformer(f.client, f.namespace, 0, nil, func(o *metav1.ListOptions) { o.FieldSelector = only })
+func (f *follower) watch(ctx context.Context, stop context.CancelCauseFunc, seen *v1alpha1.Rollout, changes chan<- *v1alpha1.Rollout, lost chan<- error) error {
+	informer := cache.NewSharedInformer(f.listWatch(stop, lost), &v1alpha1.Rollout{}, 0)
 	last := seen.ResourceVersion
 	gone := apierrors.NewNotFound(v1alpha1.SchemeGroupVersion.WithResource("rollouts").GroupResource(), f.name)
 	send := func(object any) {
@@ -85,20 +87,16 @@ func (f *follower) watch(ctx context.Context, stop context.CancelCauseFunc, seen
 		case <-ctx.Done():
 		}
 	}
-	if err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		if apierrors.IsForbidden(err) {
-			stop(err)
-		}
-		f.lost(err)
-	}); err != nil {
-		return nil, err
+	// What it would log is told by listWatch.
+	if err := informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {}); err != nil {
+		return err
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    send,
 		UpdateFunc: func(_, object any) { send(object) },
 		DeleteFunc: func(any) { stop(gone) },
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	go informer.RunWithContext(ctx)
 	go func() {
@@ -107,5 +105,39 @@ func (f *follower) watch(ctx context.Context, stop context.CancelCauseFunc, seen
 			stop(gone)
 		}
 	}()
-	return changes, nil
+	return nil
+}
+
+// listWatch lists and watches the one rollout. The first failure after a success is told; without the right to it there is no going on.
+func (f *follower) listWatch(stop context.CancelCauseFunc, lost chan<- error) cache.ListerWatcher {
+	rollouts, down := f.client.BinnacleV1alpha1().Rollouts(f.namespace), false
+	only := fields.OneTermEqualSelector(metav1.ObjectNameField, f.name).String()
+	note := func(ctx context.Context, err error) {
+		if apierrors.IsForbidden(err) {
+			stop(err)
+		}
+		// A version that is gone after a long outage is listed anew, and nobody needs to know.
+		told := down || err == nil || apierrors.IsResourceExpired(err)
+		if down = err != nil; told {
+			return
+		}
+		select {
+		case lost <- err:
+		case <-ctx.Done():
+		}
+	}
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = only
+			list, err := rollouts.List(ctx, o)
+			note(ctx, err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = only
+			w, err := rollouts.Watch(ctx, o)
+			note(ctx, err)
+			return w, err
+		},
+	}, f.client)
 }
