@@ -30,6 +30,14 @@ const agentFlagsIntro = `# Flags of binnacle-agent
 What a flag does is told in the agent's own words, those of ` + "`binnacle-agent --help`" + `. What the agent does is told in [the agent](../agent.md).
 `
 
+const pluginFlagsIntro = `# Flags of the kubectl plugin
+
+<!-- Made by go run ./hack/docs from the flags themselves. Do not edit. -->
+
+What a flag does is told in the plugin's own words, those of ` + "`kubectl binnacle COMMAND --help`" + `. What the commands do is told in
+[the kubectl plugin](../kubectl-plugin.md).
+`
+
 // flagReference returns the page of all flags, in the groups and the order in which --help has them.
 func flagReference(intro string, groups cliflag.NamedFlagSets) []byte {
 	var page bytes.Buffer

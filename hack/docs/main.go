@@ -1,7 +1,8 @@
 // Copyright The Binnacle Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command docs writes the documentation that is made from the code: docs/reference/flags.md and docs/reference/agent-flags.md.
+// Command docs writes the documentation that is made from the code: docs/reference/flags.md, docs/reference/agent-flags.md and
+// docs/reference/plugin-flags.md.
 //
 //	go run ./hack/docs          writes it
 //	go run ./hack/docs -check   fails where it is not what would be written
@@ -18,6 +19,7 @@ import (
 
 	agent "github.com/binnacle-dev/binnacle/cmd/agent/app"
 	"github.com/binnacle-dev/binnacle/cmd/apiserver/app"
+	"github.com/binnacle-dev/binnacle/pkg/kubectl"
 	"github.com/binnacle-dev/binnacle/test/framework"
 )
 
@@ -40,8 +42,9 @@ func run(check bool) error {
 		return err
 	}
 	for name, want := range map[string][]byte{
-		"flags.md":       flagReference(flagsIntro, options.Flags()),
-		"agent-flags.md": flagReference(agentFlagsIntro, agent.NewOptions().Flags()),
+		"flags.md":        flagReference(flagsIntro, options.Flags()),
+		"agent-flags.md":  flagReference(agentFlagsIntro, agent.NewOptions().Flags()),
+		"plugin-flags.md": flagReference(pluginFlagsIntro, kubectl.Flags()),
 	} {
 		if err := page(filepath.Join(root, "docs", "reference", name), want, check); err != nil {
 			return err

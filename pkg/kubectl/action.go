@@ -17,7 +17,7 @@ import (
 type action struct {
 	verb, done, short string
 	call              func(client.RolloutInterface, context.Context, string, *v1alpha1.RolloutAction, metav1.CreateOptions) (*v1alpha1.RolloutAction, error)
-	// effect says what the verb would do, for the question before it. Verbs without it ask nothing.
+	// effect says what the verb would do, for the question before it; nothing where there is nothing to ask. Verbs without it ask nothing.
 	effect func(context.Context, *actionOptions, *v1alpha1.Rollout) ([]string, error)
 }
 

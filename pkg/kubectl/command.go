@@ -44,6 +44,7 @@ func newCommand(f *factory) *cobra.Command {
 	cmd.SetErr(f.ErrOut)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	f.flags.AddFlags(cmd.PersistentFlags())
+	cmd.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
 	logs := flag.NewFlagSet("logs", flag.ContinueOnError)
 	klog.InitFlags(logs)
 	cmd.PersistentFlags().AddGoFlag(logs.Lookup("v"))

@@ -25,6 +25,9 @@ func (o *actionOptions) confirm(ctx context.Context, rollouts client.RolloutInte
 	if err != nil {
 		lines = []string{"What it would do cannot be shown: " + message(err)}
 	}
+	if len(lines) == 0 {
+		return nil
+	}
 	fmt.Fprintln(o.ErrOut, strings.Join(lines, "\n"))
 	if _, terminal := o.terminal(o.In); !terminal || o.yes || o.dryRun != "none" {
 		return nil
@@ -68,6 +71,10 @@ func promoteEffect(ctx context.Context, o *actionOptions, rollout *v1alpha1.Roll
 }
 
 func abortEffect(_ context.Context, _ *actionOptions, rollout *v1alpha1.Rollout) ([]string, error) {
+	if isFinished(rollout) {
+		// The server refuses it, and says why.
+		return nil, nil
+	}
 	if phaseOf(rollout) == v1alpha1.RolloutPending {
 		return []string{"abort ends the rollout before it began. No cluster is through."}, nil
 	}

@@ -27,6 +27,7 @@ func TestEffects(t *testing.T) {
 abort ends the run and returns to the clusters that it started from: 10 clusters out, 0 clusters in.
   out:     c0, c1, c2, c3, c4, c5, c6, c7, c8, c9`},
 		{"abort before the start", abort, newRollout(notStarted), "\nabort ends the rollout before it began. No cluster is through."},
+		{"abort of what is finished", abort, newRollout(ended(v1alpha1.RolloutCompleted)), "\n"},
 		{"abort to a base", abort, third, `
 abort ends the run and returns to the clusters that it started from: 6 clusters out, 1 cluster in.
   out:     c4, c5, c6, c7, c8, c9

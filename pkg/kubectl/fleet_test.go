@@ -63,7 +63,7 @@ func pages(clusters []v1alpha1.ClusterStatus, asked *[]int64) lister {
 func TestFleet(t *testing.T) {
 	clusters := []v1alpha1.ClusterStatus{newCluster("a", "us-east-1", 8), newCluster("b", "us-east-1", 2), newCluster("c", "eu-central-1", 5, silent),
 		newCluster("d", "", 3, byProperty), newCluster("e", "", 0, never), newCluster("f", "us-east-1", 8, func(s *v1alpha1.ClusterStatus) {
-			s.Status.Phase, s.Status.KubernetesVersion = v1alpha1.ClusterNotReady, "v1.37.0"
+			s.Status.Phase, s.Status.KubernetesVersion = v1alpha1.ClusterNotReady, "v1.37.0-gke.1311000"
 		})}
 	for name, of := range map[string]struct{ resource, groupBy string }{"fleet": {gpu, region}, "fleet-memory": {"memory", "env"}} {
 		var asked []int64

@@ -41,13 +41,25 @@ func phaseTable(f *fleet) string {
 	return table([][]string{header, row})
 }
 
-// versionTable has the newest version first.
+// versionTable has the newest minor version first.
 func versionTable(f *fleet) string {
-	rows := [][]string{{"VERSION", "CLUSTERS"}}
-	for _, v := range slices.SortedFunc(maps.Keys(f.Versions), newestFirst) {
-		rows = append(rows, []string{cmp.Or(shorten(v, 32), none), fmt.Sprint(f.Versions[v])})
+	rows, counts := [][]string{{"VERSION", "CLUSTERS"}}, map[string]int64{}
+	for v, clusters := range f.Versions {
+		counts[minorOf(v)] += clusters
+	}
+	for _, v := range slices.SortedFunc(maps.Keys(counts), newestFirst) {
+		rows = append(rows, []string{cmp.Or(shorten(v, 32), none), fmt.Sprint(counts[v])})
 	}
 	return table(rows)
+}
+
+// minorOf is v1.37 of v1.37.2-eks-f26e12d. What is no version is left as it is.
+func minorOf(text string) string {
+	v, err := version.ParseGeneric(text)
+	if err != nil {
+		return text
+	}
+	return fmt.Sprintf("v%d.%d", v.Major(), v.Minor())
 }
 
 func newestFirst(a, b string) int {

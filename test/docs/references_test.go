@@ -79,9 +79,9 @@ var otherCommands = []string{"kubectl", "openssl", "curl", "go", "make", "git", 
 var otherFlags = []string{"bump-revision", "mark-compacted", "name", "initial-cluster", "quota-backend-bytes", "unsafe-no-fsync", "enable-aggregator-routing",
 	"proxy-client-cert-file", "proxy-client-key-file"}
 
-// TestFlags wants every flag in code to be one of the server's or the agent's, unless the code is a command of others.
+// TestFlags wants every flag in code to be one of the server's, the agent's or the plugin's, unless the code is a command of others.
 func TestFlags(t *testing.T) {
-	help := serverHelp(t) + serverHelp(t, "check-hub") + serverHelp(t, "snapshot") + serverHelp(t, "restore") + helpOf(t, "binnacle-agent")
+	help := serverHelp(t) + serverHelp(t, "check-hub") + serverHelp(t, "snapshot") + serverHelp(t, "restore") + helpOf(t, "binnacle-agent") + pluginHelp(t)
 	known := map[string]bool{"help": true}
 	for _, name := range otherFlags {
 		known[name] = true
@@ -100,7 +100,7 @@ func TestFlags(t *testing.T) {
 			}
 			for _, m := range flagName.FindAllStringSubmatch(code, -1) {
 				if !known[m[2]] {
-					t.Errorf("%s: neither binnacle-apiserver nor binnacle-agent has a flag --%s: %s", p.path, m[2], code)
+					t.Errorf("%s: neither binnacle-apiserver nor binnacle-agent nor the plugin has a flag --%s: %s", p.path, m[2], code)
 				}
 			}
 		}
@@ -164,6 +164,20 @@ func helpOf(t *testing.T, binary string, subcommand ...string) string {
 		t.Fatalf("make build, then run this again: %v\n%s", err, out)
 	}
 	return string(out)
+}
+
+// pluginHelp is what every command of the kubectl plugin says of itself.
+func pluginHelp(t *testing.T, command ...string) string {
+	t.Helper()
+	help := helpOf(t, "kubectl-binnacle", command...)
+	_, below, _ := strings.Cut(help, "Available Commands:\n")
+	below, _, _ = strings.Cut(below, "\n\n")
+	for line := range strings.Lines(below) {
+		if name := strings.Fields(line)[0]; name != "help" && name != "completion" {
+			help += pluginHelp(t, append(slices.Clone(command), name)...)
+		}
+	}
+	return help
 }
 
 // TestNoLocalPaths wants no path of somebody's machine in a page.

@@ -201,9 +201,13 @@ func (s *site) run(t *testing.T, lines []string) {
 	}
 }
 
-// kubectlPath is a PATH with kubectl on it.
+// kubectlPath is a PATH with kubectl and our plugin on it.
 func kubectlPath() (string, error) {
-	path := os.Getenv("PATH")
+	root, err := framework.ModuleRoot()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(root, "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
 	if tools := os.Getenv(framework.ToolsDirEnv); tools != "" {
 		return tools + string(os.PathListSeparator) + path, nil
 	}
@@ -219,6 +223,7 @@ var changing = []struct {
 	to   string
 }{
 	{regexp.MustCompile(`(creationTimestamp|time): "[-0-9T:]+Z"`), `$1: "TIME"`},
+	{regexp.MustCompile(`^\d\d:\d\d:\d\dZ`), "CLOCK"},
 	{regexp.MustCompile(`"receivedTime":"[-0-9T:.]+Z"`), `"receivedTime":"TIME"`},
 	{regexp.MustCompile(`"nextReportSeconds":\d+`), `"nextReportSeconds":N`},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UID"},

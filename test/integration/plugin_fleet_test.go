@@ -27,7 +27,7 @@ func TestPluginFleet(t *testing.T) {
 		f.report(fmt.Sprint("c", i), rarely+`,`+spec+`,"resources":{"allocatable":{"nvidia.com/gpu":"8","memory":"64Gi"},"available":{"nvidia.com/gpu":"3","memory":"20Gi"}}`)
 		f.untilPhase(fmt.Sprint("c", i), "Ready")
 	}
-	out := p.wants(0, "status", `\ACLUSTERS +READY +NOTREADY +UNREACHABLE +UNKNOWN\n1100 +2 +0 +0 +1098\n\nVERSION +CLUSTERS\nv1.37.2 +1\nv1.9.3 +1\n<none> +1098\n\n`+
+	out := p.wants(0, "status", `\ACLUSTERS +READY +NOTREADY +UNREACHABLE +UNKNOWN\n1100 +2 +0 +0 +1098\n\nVERSION +CLUSTERS\nv1.37 +1\nv1.9 +1\n<none> +1098\n\n`+
 		`REGION +CLUSTERS +READY +GPU-FREE +GPU-TOTAL\nr0 +550 +1 +3 +8\nr1 +550 +1 +3 +8\n\(all\) +1100 +2 +6 +16\n\nOldest report: fleet/c\d, \d+s ago \(Ready\)\n\z`)
 	if again := p.wants(0, "status --chunk-size=0 -A", "^1100 "); again[:200] != out[:200] {
 		t.Errorf("in one page:\n%s\nin pages:\n%s", again, out)
