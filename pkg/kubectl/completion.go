@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/metadata"
 
@@ -35,6 +37,9 @@ func (f *factory) completeFlags(cmd *cobra.Command) {
 			return toCompletions(all), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
+	complete(cmd, "namespace", func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return f.names(cmd.Context(), corev1.SchemeGroupVersion.WithResource("namespaces"), metav1.NamespaceNone), cobra.ShellCompDirectiveNoFileComp
+	})
 	complete(cmd, "context", from(func() (names []string) {
 		config, _ := f.flags.ToRawKubeConfigLoader().RawConfig()
 		for name := range config.Contexts {
@@ -56,26 +61,33 @@ func (f *factory) completeRollouts(cmd *cobra.Command, args []string, _ string) 
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	config, namespace, err := f.config()
+	namespace, _, err := f.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return f.names(cmd.Context(), v1alpha1.SchemeGroupVersion.WithResource("rollouts"), namespace), cobra.ShellCompDirectiveNoFileComp
+}
+
+// names are those of objects, none where they cannot be read. Nothing else is asked for: a rollout may have 700 KB.
+func (f *factory) names(ctx context.Context, resource schema.GroupVersionResource, namespace string) (names []cobra.Completion) {
+	config, _, err := f.config()
+	if err != nil {
+		return nil
 	}
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// Only the names: a rollout may have 700 KB.
-	list, err := client.Resource(v1alpha1.SchemeGroupVersion.WithResource("rollouts")).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: chunk})
+	list, err := client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: chunk})
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
-	var names []cobra.Completion
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
 // completing is the rollout that the command line names, nil where it cannot be read.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,7 +61,12 @@ func (o *actionOptions) foresee(ctx context.Context, rollouts client.RolloutInte
 	return rollout, lines, err
 }
 
+// What the server refuses anyway, and says why, has no effect.
+
 func promoteEffect(ctx context.Context, o *actionOptions, rollout *v1alpha1.Rollout) ([]string, error) {
+	if phase := phaseOf(rollout); phase != v1alpha1.RolloutPending && phase != v1alpha1.RolloutProgressing {
+		return nil, nil
+	}
 	preview, err := o.preview(ctx, rollout.Name, rollout.Spec.Steps[len(rollout.Spec.Steps)-1].Name)
 	if err != nil {
 		return nil, err
@@ -72,7 +78,6 @@ func promoteEffect(ctx context.Context, o *actionOptions, rollout *v1alpha1.Roll
 
 func abortEffect(_ context.Context, _ *actionOptions, rollout *v1alpha1.Rollout) ([]string, error) {
 	if isFinished(rollout) {
-		// The server refuses it, and says why.
 		return nil, nil
 	}
 	if phaseOf(rollout) == v1alpha1.RolloutPending {
@@ -82,6 +87,10 @@ func abortEffect(_ context.Context, _ *actionOptions, rollout *v1alpha1.Rollout)
 }
 
 func rollbackEffect(_ context.Context, o *actionOptions, rollout *v1alpha1.Rollout) ([]string, error) {
+	recorded := func(r v1alpha1.RolloutRevision) bool { return r.Revision == o.toRevision }
+	if !slices.ContainsFunc(rollout.Status.Revisions, recorded) {
+		return nil, nil
+	}
 	return returnTo(rollout, o.toRevision, fmt.Sprintf("rollback ends the run and returns to revision %d", o.toRevision)), nil
 }
 

@@ -1,6 +1,7 @@
 package kubectl
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ abort ends the run and returns to the clusters that it started from: 10 clusters
 abort ends the run and returns to the clusters that it started from: 6 clusters out, 1 cluster in.
   out:     c4, c5, c6, c7, c8, c9
   in:      c0`},
+		{"rollback to what is not recorded", rollback(9), third, "\n"},
+		{"promote of what is paused", promote, newRollout(paused), "\n"},
+		{"promote of what is finished", promote, newRollout(ended(v1alpha1.RolloutAborted)), "\n"},
 		{"rollback", rollback(2), third, `
 rollback ends the run and returns to revision 2: 0 clusters out, 1 cluster in.
   in:      c0`},
@@ -44,11 +48,15 @@ rollback ends the run and returns to revision 2: 0 clusters out, 1 cluster in.
 	}
 }
 
-func abort(r *v1alpha1.Rollout) ([]string, error) { return abortEffect(nil, nil, r) }
+func abort(r *v1alpha1.Rollout) ([]string, error) { return abortEffect(context.Background(), nil, r) }
+
+func promote(r *v1alpha1.Rollout) ([]string, error) {
+	return promoteEffect(context.Background(), nil, r)
+}
 
 func rollback(revision int64) func(*v1alpha1.Rollout) ([]string, error) {
 	return func(r *v1alpha1.Rollout) ([]string, error) {
-		return rollbackEffect(nil, &actionOptions{toRevision: revision}, r)
+		return rollbackEffect(context.Background(), &actionOptions{toRevision: revision}, r)
 	}
 }
 

@@ -58,8 +58,6 @@ func TestHistory(t *testing.T) {
 		move(50*time.Hour, "advance", "ann", "p10", v1alpha1.RolloutProgressing, 1, "")
 		move(3*time.Hour, "approve", "system:serviceaccount:ci:release-bot", "p10", v1alpha1.RolloutProgressing, 1, "tests\npassed")
 		move(13*time.Minute, "step", "binnacle.dev/automatic", "p25", v1alpha1.RolloutProgressing, 2, "")
-		r.Status.Revisions = []v1alpha1.RolloutRevision{
-			{Revision: 1, Time: before(50 * time.Hour), Step: "p10", Clusters: 4}, {Revision: 2, Time: before(13 * time.Minute), Step: "p25", Clusters: 10}}
 	})
 	wantGolden(t, "history", describeHistory(r, noon))
 	r.Status.BaseRevision, r.Status.Revision = 2, 3

@@ -61,6 +61,7 @@ func newRollout(change ...func(*v1alpha1.Rollout)) *v1alpha1.Rollout {
 	s := &r.Status
 	s.Phase, s.WaitingFor, s.Revision = v1alpha1.RolloutProgressing, v1alpha1.WaitSoak, 2
 	s.Step = &v1alpha1.RolloutStepStatus{Name: "p25", Index: 1, Planned: 10, StartTime: before(13 * time.Minute), Soak: &v1alpha1.RolloutTimer{EndTime: after(47 * time.Minute)}}
+	s.Revisions = []v1alpha1.RolloutRevision{{Revision: 1, Time: before(50 * time.Hour), Step: "p10", Clusters: 4}, {Revision: 2, Time: before(13 * time.Minute), Step: "p25", Clusters: 10}}
 	s.Counts = v1alpha1.RolloutCounts{Targets: 40, In: 10, Pending: 30, Succeeded: 10, Slices: 1}
 	for i := range 40 {
 		c := v1alpha1.RolloutCluster{Name: fmt.Sprint("c", i), State: v1alpha1.ClusterPending}

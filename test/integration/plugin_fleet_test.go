@@ -93,6 +93,10 @@ func TestPluginCompletes(t *testing.T) {
 			t.Errorf("%q completes to %q, want %q (%v)\n%s", line, got, want, err, errOut)
 		}
 	}
+	out, _, err := kubectl.Run(t.Context(), "__complete", "binnacle", "rollout", "status", "--namespace", "kube-s")
+	if err != nil || !strings.Contains("\n"+out, "\nkube-system\n") {
+		t.Errorf("a namespace completes to %q (%v)", out, err)
+	}
 	out, errOut, err := kubectl.Run(t.Context(), "binnacle", "rollout", "history", "web", "--namespace="+d.namespace)
 	if err != nil || !strings.Contains(out, "advance") {
 		t.Errorf("by kubectl: %v %s%s", err, out, errOut)
