@@ -30,6 +30,7 @@ var arrows = []arrow{
 	{"test/architecture", nil},
 	// Examples are written as users would.
 	{"docs", []string{"pkg/apis", "pkg/generated"}},
+	{"examples", []string{"pkg/apis", "pkg/generated"}},
 
 	{"pkg/standalone", []string{"pkg/apiserver"}},
 	{"pkg/apiserver", []string{"pkg/registry", "pkg/admission", "pkg/controller", "pkg/clusterstatus", "pkg/report", "pkg/apis", "pkg/compression", "pkg/features", "pkg/generated", "pkg/version"}},
