@@ -64,7 +64,9 @@ func (s *syncer) work(ctx context.Context) {
 		if quit {
 			return
 		}
-		if err := s.sync(ctx, key); err != nil {
+		if err := s.sync(ctx, key); ctx.Err() != nil {
+			return
+		} else if err != nil {
 			klog.ErrorS(err, "Not there yet, trying again", "cluster", key, "failures", s.queue.NumRequeues(key))
 			s.queue.AddRateLimited(key)
 		} else {

@@ -19,6 +19,8 @@ var (
 	hub     *framework.Hub
 	members []*framework.Hub
 	bin     string
+	// admin is kubectl as the hub's administrator. Hub.Kubectl would write its kubeconfig anew under the feet of tests that run in parallel.
+	admin framework.Kubectl
 )
 
 func TestMain(m *testing.M) {
@@ -59,6 +61,9 @@ func setUp(ctx context.Context, dir string) (err error) {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	if hub, err = framework.StartHub(ctx, framework.HubOptions{Dir: filepath.Join(dir, "hub")}); err != nil {
+		return err
+	}
+	if admin, err = hub.KubectlFor("admin", framework.AdminGroup); err != nil {
 		return err
 	}
 	if _, err = hub.StartBinnacle(ctx, framework.ServerOptions{Flags: []string{"--cluster-report-publish-interval=200ms"}}); err != nil {

@@ -61,7 +61,7 @@ func start(t *testing.T, namespace, program string, roles []string, args ...stri
 // kubectl runs kubectl as the hub's administrator.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	stdout, _, err := hub.Kubectl(t.Context(), args...)
+	stdout, _, err := admin.Run(t.Context(), args...)
 	if err != nil {
 		t.Fatal(err)
 	}

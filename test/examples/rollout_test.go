@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -64,6 +65,14 @@ func (f *fleet) move(what string, call verb, name string, spec v1alpha1.RolloutA
 	f.t.Logf("%s: %d clusters have it %s later", what, want, time.Since(began).Round(10*time.Millisecond))
 }
 
+// advance takes a step.
+func (f *fleet) advance(name string) {
+	f.t.Helper()
+	if _, err := f.hub.BinnacleV1alpha1().Rollouts(f.namespace).Advance(f.t.Context(), name, &v1alpha1.RolloutAction{}, metav1.CreateOptions{}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // in are the clusters that a Rollout let through, sorted.
 func in(status v1alpha1.RolloutStatus) []string {
 	var names []string
@@ -103,10 +112,16 @@ func TestProgressiveRollout(t *testing.T) {
 		preview, err := rollouts.Preview(t.Context(), "app", metav1.GetOptions{})
 		return err == nil && preview.Status.Targets == 40
 	}, func() any { return nil })
-	stop := f.syncer("app")
 
-	// Who would advance before the syncer's word is refused.
-	f.move("10 %", rollouts.Advance, "app", v1alpha1.RolloutActionSpec{}, 4)
+	f.advance("app")
+	if _, err := rollouts.Advance(t.Context(), "app", &v1alpha1.RolloutAction{}, metav1.CreateOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("a step before the syncer said anything: %v", err)
+	}
+	stop := f.syncer("app")
+	f.awaitOn("10 %", in(f.status("app")))
+	if n := len(f.having()); n != 4 {
+		t.Errorf("after the first step %d clusters have it, want 4", n)
+	}
 	for _, step := range []struct {
 		what string
 		want int
@@ -163,9 +178,7 @@ func TestSyncerReportsFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.syncer("app")
-	if _, err := rollouts.Advance(t.Context(), "app", &v1alpha1.RolloutAction{}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	f.advance("app")
 	status := f.awaitRollout("app", "the stop", func(s v1alpha1.RolloutStatus) bool { return s.Phase == v1alpha1.RolloutStopped })
 	if c := status.Clusters[0]; c.Name != f.clusters[2] || c.State != v1alpha1.ClusterFailed || c.Reason != "NotFound" {
 		t.Errorf("the canary is %+v", c)
