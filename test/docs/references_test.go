@@ -192,15 +192,19 @@ func TestNoLocalPaths(t *testing.T) {
 	}
 }
 
-// TestExamples wants each block of Go in a page to be part of a program in docs/examples, which the build compiles.
+// TestExamples wants each block of Go in a page to be part of a program in docs/examples or examples, which the build compiles.
 func TestExamples(t *testing.T) {
 	root, err := framework.ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, err := filepath.Glob(filepath.Join(root, "docs", "examples", "*", "*.go"))
-	if err != nil || len(programs) == 0 {
-		t.Fatalf("no examples: %v", err)
+	var programs []string
+	for _, folder := range []string{filepath.Join("docs", "examples"), "examples"} {
+		found, err := filepath.Glob(filepath.Join(root, folder, "*", "*.go"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no programs in %s: %v", folder, err)
+		}
+		programs = append(programs, found...)
 	}
 	var sources []string
 	for _, program := range programs {
@@ -214,7 +218,7 @@ func TestExamples(t *testing.T) {
 		for _, b := range p.blocks {
 			text := strings.Join(b.text, "\n")
 			if b.language == "go" && !slices.ContainsFunc(sources, func(source string) bool { return strings.Contains(source, text) }) {
-				t.Errorf("%s:%d: no program in docs/examples has this code", p.path, b.line)
+				t.Errorf("%s:%d: no program in docs/examples or examples has this code", p.path, b.line)
 			}
 		}
 	}
