@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -19,8 +20,14 @@ type decision struct {
 	clusters sets.Set[cache.ObjectName]
 	// revision is empty where the producer gives none.
 	revision string
-	// rollout is the Rollout that publishes the decision, and that waits for feedback; empty where something else does.
-	rollout string
+	// rollout publishes the decision, and waits for feedback.
+	rollout rollout
+}
+
+// rollout is one Rollout, and not another that has its name later; empty where something else publishes a decision.
+type rollout struct {
+	name string
+	uid  types.UID
 }
 
 // whole puts the slices of one decision-key together. An error says that some are missing, or are of another revision: then the decision is
@@ -55,11 +62,11 @@ func whole(slices []*v1alpha2.PlacementDecision) (*decision, error) {
 	return d, nil
 }
 
-// rolloutOf is the name of the Rollout that owns a slice, empty where none does.
-func rolloutOf(slice *v1alpha2.PlacementDecision) string {
+// rolloutOf is the Rollout that owns a slice.
+func rolloutOf(slice *v1alpha2.PlacementDecision) rollout {
 	owner := metav1.GetControllerOf(slice)
 	if owner == nil || owner.Kind != "Rollout" || !strings.HasPrefix(owner.APIVersion, binnacle.GroupName+"/") {
-		return ""
+		return rollout{}
 	}
-	return owner.Name
+	return rollout{owner.Name, owner.UID}
 }

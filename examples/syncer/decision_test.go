@@ -79,11 +79,11 @@ func TestRolloutOf(t *testing.T) {
 	} {
 		s := slice("0", "1", "1")
 		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: test.apiVersion, Kind: test.kind, Name: "r", Controller: ptr.To(true)}}
-		if got := rolloutOf(s); got != test.want {
-			t.Errorf("%s %s: %q, want %q", test.apiVersion, test.kind, got, test.want)
+		if got := rolloutOf(s); got.name != test.want {
+			t.Errorf("%s %s: %v, want %q", test.apiVersion, test.kind, got, test.want)
 		}
 	}
-	if d, err := whole([]*v1alpha2.PlacementDecision{slice("0", "7", "1", "a")}); err != nil || d.revision != "7" || d.rollout != "" || !d.clusters.Has(cache.NewObjectName("fleet", "a")) {
+	if d, err := whole([]*v1alpha2.PlacementDecision{slice("0", "7", "1", "a")}); err != nil || d.revision != "7" || d.rollout.name != "" || !d.clusters.Has(cache.NewObjectName("fleet", "a")) {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

@@ -14,27 +14,34 @@ import (
 	binnacle "github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 )
 
+// feedback is what a Rollout was told.
+type feedback struct {
+	to rollout
+	binnacle.RolloutFeedbackSpec
+}
+
 // tell tells the Rollout behind the decision what became of a cluster, once for each outcome and revision.
 func (s *syncer) tell(ctx context.Context, d *decision, key cache.ObjectName, failure error) error {
 	revision, err := strconv.ParseInt(d.revision, 10, 64)
-	if d.rollout == "" || err != nil {
+	if d.rollout.name == "" || err != nil {
 		return nil
 	}
 	spec := binnacle.RolloutFeedbackSpec{Cluster: binnacle.ClusterReference{Name: key.Name, Namespace: key.Namespace}, Revision: revision, Outcome: binnacle.OutcomeSucceeded}
 	if failure != nil {
 		spec.Outcome, spec.Reason = binnacle.OutcomeFailed, reasonOf(failure)
 	}
+	told := feedback{d.rollout, spec}
 	s.mu.Lock()
-	repeated := s.told[key] == spec
+	repeated := s.told[key] == told
 	s.mu.Unlock()
 	if repeated {
 		return nil
 	}
-	if _, err := s.rollouts.Feedback(ctx, d.rollout, &binnacle.RolloutFeedback{Spec: spec}, metav1.CreateOptions{}); err != nil {
+	if _, err := s.rollouts.Feedback(ctx, d.rollout.name, &binnacle.RolloutFeedback{Spec: spec}, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("feedback: %w", err)
 	}
 	s.mu.Lock()
-	s.told[key] = spec
+	s.told[key] = told
 	s.mu.Unlock()
 	return nil
 }

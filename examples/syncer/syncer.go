@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	binnacle "github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	rollouts "github.com/binnacle-dev/binnacle/pkg/generated/clientset/versioned/typed/binnacle/v1alpha1"
 	informers "github.com/binnacle-dev/binnacle/pkg/generated/informers/externalversions/multicluster/v1alpha2"
 	listers "github.com/binnacle-dev/binnacle/pkg/generated/listers/multicluster/v1alpha2"
@@ -36,13 +35,13 @@ type syncer struct {
 	// last is the last decision that was whole, nil before the first.
 	last *decision
 	// told is the feedback that was given last, by cluster.
-	told map[cache.ObjectName]binnacle.RolloutFeedbackSpec
+	told map[cache.ObjectName]feedback
 }
 
 func newSyncer(o options, text string, m *members, r rollouts.RolloutInterface, d informers.PlacementDecisionInformer, p informers.ClusterProfileInformer) *syncer {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](200*time.Millisecond, time.Minute)
 	s := &syncer{options: o, text: text, members: m, rollouts: r, decisions: d.Lister(), profiles: p.Lister(),
-		queue: workqueue.NewTypedRateLimitingQueue(backoff), told: map[cache.ObjectName]binnacle.RolloutFeedbackSpec{}}
+		queue: workqueue.NewTypedRateLimitingQueue(backoff), told: map[cache.ObjectName]feedback{}}
 	s.queue.Add(theDecision)
 	// Handlers only say what to look at: what there is, workers read from the caches.
 	enqueue := func(informer cache.SharedIndexInformer, key func(any) cache.ObjectName) {
@@ -132,7 +131,7 @@ func (s *syncer) read() error {
 		}
 		last = &decision{}
 	}
-	if last.revision == next.revision && last.clusters.Equal(next.clusters) {
+	if last.rollout == next.rollout && last.revision == next.revision && last.clusters.Equal(next.clusters) {
 		return nil
 	}
 	klog.InfoS("The decision changed", "revision", next.revision, "clusters", len(next.clusters))

@@ -18,6 +18,7 @@ var shellBlock = regexp.MustCompile("(?ms)^```(sh|console)\n(.*?)^```$")
 // TestWalkthroughs runs every command of docs/walkthroughs on the hub, from top to bottom, but for the first block of each page, which starts a
 // hub and builds the programs.
 func TestWalkthroughs(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	root, err := framework.ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
