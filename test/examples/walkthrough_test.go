@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -57,7 +58,9 @@ type session struct {
 }
 
 func (s session) run(script string) (string, error) {
-	cmd := exec.Command("bash", "-c", script)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "HOME="+s.dir, "KUBERC=off", "KUBECONFIG="+admin.Kubeconfig,
 		fmt.Sprintf("PATH=%s:%s:%s", bin, filepath.Dir(admin.Binary), os.Getenv("PATH")))
