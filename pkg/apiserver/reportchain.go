@@ -20,7 +20,7 @@ import (
 const (
 	// maxReportBytes is how large the body of a report may be (design: a report is small, and there are very many).
 	maxReportBytes = 64 << 10
-	// reportsInFlight is how many reports are served at once. One takes less than a millisecond, but the first of each cluster waits for
+	// reportsInFlight is how many reports are served at once, of ordinary ones and of others each. One takes less than a millisecond, but the first of each cluster waits for
 	// the hub to be asked for its rights.
 	reportsInFlight = 400
 	// reportTimeout is how long a client has to send one.
@@ -38,7 +38,14 @@ func reportsApart(build func(http.Handler, *genericapiserver.Config) http.Handle
 	own.FlowControl = nil
 	own.MaxRequestsInFlight, own.MaxMutatingRequestsInFlight = reportsInFlight, reportsInFlight
 	direct.library, direct.admit = handler, config.AdmissionControl
-	posted := buildReportChain(direct, &own)
+	short, long := buildReportChain(direct, &own, false), buildReportChain(handler, &own, true)
+	posted := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if mayBeOrdinary(req) {
+			short.ServeHTTP(w, req)
+		} else {
+			long.ServeHTTP(w, req)
+		}
+	}))
 	if traced || config.ShutdownSendRetryAfter { // They are in the long chain only.
 		posted = build(withReportBody(handler), &own)
 	}
@@ -61,9 +68,10 @@ func withReportBody(handler http.Handler) http.Handler {
 }
 
 // buildReportChain is the library's DefaultBuildHandlerChain without what does nothing for a report: fairness, spans of traces that nobody
-// collects, the time that each filter takes, and CORS; what a request is is known already. Nothing takes a report from its goroutine when its
-// time is up, since all that it waits for ends with its context. That is a good part of what a report costs.
-func buildReportChain(handler http.Handler, c *genericapiserver.Config) http.Handler {
+// collects, the time that each filter takes, and CORS; what a request is is known already. That is a good part of what a report costs. The
+// library's handler leaves admission behind on another goroutine when the time of a request is up, which may then write warnings to an answer that is
+// over: it needs the writer that timed keeps them from. The handler of ordinary reports does all on one goroutine, which ends with its context.
+func buildReportChain(handler http.Handler, c *genericapiserver.Config, timed bool) http.Handler {
 	handler = genericapifilters.WithAuthorization(handler, c.Authorization.Authorizer, c.Serializer)
 	handler = genericfilters.WithMaxInFlightLimit(handler, c.MaxRequestsInFlight, c.MaxMutatingRequestsInFlight, c.LongRunningFunc)
 	handler = withReportBody(handler)
@@ -76,6 +84,9 @@ func buildReportChain(handler http.Handler, c *genericapiserver.Config) http.Han
 	failed := genericapifilters.WithFailedAuthenticationAudit(genericapifilters.Unauthorized(c.Serializer), c.AuditBackend, c.AuditPolicyRuleEvaluator)
 	handler = genericapifilters.WithAuthentication(handler, c.Authentication.Authenticator, failed, c.Authentication.APIAudiences, c.Authentication.RequestHeaderConfig)
 	handler = genericapifilters.WithWarningRecorder(handler)
+	if timed {
+		handler = genericfilters.WithTimeoutForNonLongRunningRequests(handler, c.LongRunningFunc)
+	}
 	handler = genericapifilters.WithRequestDeadline(handler, c.AuditBackend, c.AuditPolicyRuleEvaluator, c.LongRunningFunc, c.Serializer, c.RequestTimeout)
 	handler = withReadDeadline(handler)
 	handler = genericfilters.WithWaitGroup(handler, c.LongRunningFunc, c.NonLongRunningRequestWaitGroup)

@@ -2,8 +2,11 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
@@ -18,6 +21,9 @@ import (
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
 	"github.com/binnacle-dev/binnacle/pkg/apiserver/filters"
 )
+
+// reportPatience is how long admission may take, as in the library.
+const reportPatience = 34 * time.Second
 
 var (
 	reportResource = v1alpha1.SchemeGroupVersion.WithResource("clusterstatuses")
@@ -68,11 +74,17 @@ func (h *reportHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		metrics.APIServerComponent, false, "", func(w http.ResponseWriter, req *http.Request) { h.create(w, req, report) })(w, req)
 }
 
+// mayBeOrdinary says of a report, before its body is read, whether the handler of ordinary ones is to look at it. What that does not take, the
+// library refuses before it begins anything: a body that is none, an answer that nobody can give, a path with more parts.
+func mayBeOrdinary(req *http.Request) bool {
+	return req.URL.RawQuery == "" && req.Header.Get("Content-Type") == runtime.ContentTypeProtobuf
+}
+
 // ordinary decodes a report that this handler takes, and is nil for any other request.
 func (h *reportHandler) ordinary(req *http.Request) *binnacle.ClusterReport {
 	info, ok := request.RequestInfoFrom(req.Context())
-	if !ok || h.storage == nil || !reports.Created(info) || info.APIVersion != reportResource.Version || req.URL.RawQuery != "" ||
-		req.Header.Get("Content-Type") != runtime.ContentTypeProtobuf {
+	if !ok || h.storage == nil || !reports.Created(info) || info.APIVersion != reportResource.Version || !mayBeOrdinary(req) ||
+		len(info.Parts) != 3 || info.Namespace == "" || info.Name == "" {
 		return nil
 	}
 	body := filters.WholeBody(req)
@@ -93,9 +105,13 @@ func (h *reportHandler) ordinary(req *http.Request) *binnacle.ClusterReport {
 }
 
 func (h *reportHandler) create(w http.ResponseWriter, req *http.Request, report *binnacle.ClusterReport) {
-	ctx := req.Context()
+	ctx, cancel := context.WithTimeout(req.Context(), reportPatience)
+	defer cancel()
 	audit.LogRequestObject(ctx, report, reportKind.GroupVersion(), reportResource, reports.Name, Codecs)
 	result, err := h.admitted(ctx, report)
+	if err != nil && ctx.Err() != nil {
+		err = apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", ctx.Err()), 0)
+	}
 	if err != nil {
 		responsewriters.ErrorNegotiated(err, Codecs, reportKind.GroupVersion(), w, req)
 		return

@@ -46,6 +46,14 @@ func Tick(in Input) Result {
 	if r.status.Phase == pending {
 		return r.finish(false)
 	}
+	if r.status.Phase == completed && r.status.PlanHash != planHash(r.spec) {
+		// Another plan is for a new run, which a person starts.
+		before := r.status.Revision
+		r.looked = true
+		r.dropGone()
+		r.noteSince(before, "leave")
+		return r.finish(false)
+	}
 	r.follow()
 	r.judge()
 	r.blocked = in.MassSilence

@@ -15,7 +15,7 @@ func (r *run) follow() {
 		r.noteSince(before, "leave")
 		return
 	}
-	follows := r.spec.Drift == binnacle.DriftFollow && r.isSelecting()
+	follows := r.spec.Drift == binnacle.DriftFollow && r.isSelecting() && !r.in.MassSilence // What is known of clusters then is old.
 	for i := range r.status.Clusters {
 		c := &r.status.Clusters[i]
 		if target := r.targetOf(c); target != nil && !target.Selected && follows && c.State != binnacle.ClusterLeaving && c.State != binnacle.ClusterSkipped {

@@ -194,3 +194,42 @@ func TestComingAndGoing(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyLeavesASuspectHub keeps who is not selected any more while many clusters are silent: what is known of them is old.
+func TestNobodyLeavesASuspectHub(t *testing.T) {
+	w := newWorld(t, 4, percent(100))
+	w.rollout.Spec.Drift = binnacle.DriftFollow
+	w.do(binnacle.VerbAdvance)
+	w.silence = true
+	w.target("store-01").Selected = false
+	w.remove("store-02")
+	w.tick()
+	if in := w.in(); len(in) != 3 || !slices.Contains(in, "store-01") {
+		t.Errorf("while the hub is suspect: %v", in)
+	}
+	w.silence = false
+	w.tick()
+	if in := w.in(); len(in) != 2 || slices.Contains(in, "store-01") {
+		t.Errorf("afterwards: %v", in)
+	}
+}
+
+// TestAnotherPlanWaitsForAPerson changes the targets of a complete rollout that follows them: without an advance nobody comes in or goes, but
+// for who is deleted.
+func TestAnotherPlanWaitsForAPerson(t *testing.T) {
+	w := newWorld(t, 4, percent(100))
+	w.rollout.Spec.Drift = binnacle.DriftFollow
+	w.do(binnacle.VerbAdvance)
+	w.rollout.Spec.Targets.Selector.Expression = "false || true"
+	w.add("more")
+	w.target("store-00").Selected = false
+	w.remove("store-03")
+	w.tick()
+	if diff := cmp.Diff([]string{"store-00", "store-01", "store-02"}, slices.Sorted(slices.Values(w.in()))); diff != "" {
+		t.Errorf("before an advance (-want +got):\n%s", diff)
+	}
+	w.do(binnacle.VerbAdvance)
+	if diff := cmp.Diff([]string{"more", "store-01", "store-02"}, slices.Sorted(slices.Values(w.in()))); diff != "" {
+		t.Errorf("after it (-want +got):\n%s", diff)
+	}
+}

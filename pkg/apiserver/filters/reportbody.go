@@ -46,6 +46,9 @@ func (s Subresource) WithBody(handler http.Handler, serializer runtime.Negotiate
 	})
 }
 
+// usualReport is what most bodies of reports fit in, in bytes. Who says that there will be more gets room as it comes.
+const usualReport = 8 << 10
+
 // wholeBody is a body that has been read.
 type wholeBody struct {
 	*bytes.Reader
@@ -67,8 +70,8 @@ func (s Subresource) readBody(req *http.Request, rules BodyRules) ([]byte, error
 	var body []byte
 	tooLarge := req.ContentLength > rules.Limit
 	if !tooLarge && req.Body != nil {
-		// Room for what is told, and for the read that finds the end.
-		read := bytes.NewBuffer(make([]byte, 0, max(req.ContentLength, 0)+bytes.MinRead))
+		// Room for what is told, as far as most reports go, and for the read that finds the end.
+		read := bytes.NewBuffer(make([]byte, 0, min(max(req.ContentLength, 0), usualReport)+bytes.MinRead))
 		if _, err := read.ReadFrom(io.LimitReader(req.Body, rules.Limit+1)); err != nil {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot read the body: %v", err))
 		}

@@ -22,6 +22,9 @@ import (
 // MaxResourceNames is how many resources a ResourceList of a report has at most.
 const MaxResourceNames = 256
 
+// maxProperties is how many properties of a report are looked at: the limit, which a tag enforces.
+const maxProperties = 256
+
 // ValidateClusterReport checks what no tag can: the lists of resources, since the generator does not look into a ResourceList, and whether texts are texts.
 func ValidateClusterReport(report *binnacle.ClusterReport) field.ErrorList {
 	errs := validateTexts(&report.Spec, field.NewPath("spec"))
@@ -41,7 +44,7 @@ func validateTexts(spec *binnacle.ClusterReportSpec, fldPath *field.Path) field.
 	var errs field.ErrorList
 	check := func(at *field.Path, text string, line bool) { errs = append(errs, validateText(at, text, line)...) }
 	check(fldPath.Child("kubernetesVersion"), spec.KubernetesVersion, true)
-	for i, p := range spec.Properties {
+	for i, p := range spec.Properties[:min(len(spec.Properties), maxProperties)] { // Of more, the tags say that they are too many.
 		at := fldPath.Child("properties").Index(i)
 		check(at.Child("name"), p.Name, true)
 		check(at.Child("value"), p.Value, false)

@@ -21,7 +21,7 @@ const rememberedPrograms = 1000
 // choice says of the clusters of one selection whether the expression of the targets takes them.
 type choice struct {
 	fleet *expression.Fleet
-	// stays are the clusters of the run that were not skipped. One for which the expression fails stays what it is: that nobody knows is no
+	// stays are the clusters that are through. One for which the expression fails stays what it is: that nobody knows is no
 	// reason to remove from it what consumers brought.
 	stays sets.Set[types.NamespacedName]
 }

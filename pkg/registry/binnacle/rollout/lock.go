@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path"
 	"time"
@@ -31,6 +33,12 @@ type locks struct {
 	prefix string
 }
 
+// keyOf is where the lock of a decision key lies. Nobody has looked at the key yet: hashed, it cannot lead anywhere else.
+func (l locks) keyOf(namespace, key string) string {
+	sum := sha256.Sum256([]byte(namespace + "\x00" + key))
+	return path.Join(l.prefix, hex.EncodeToString(sum[:]))
+}
+
 // lock waits for the lock of a decision key. Its error is an answer.
 func (l locks) lock(ctx context.Context, namespace, key string) (unlock func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, lockPatience)
@@ -49,7 +57,7 @@ func (l locks) lock(ctx context.Context, namespace, key string) (unlock func(), 
 			klog.FromContext(ctx).V(2).Info("A lock was not given back and ends by itself", "decisionKey", key, "reason", err)
 		}
 	}
-	if err := concurrency.NewMutex(session, path.Join(l.prefix, namespace, key)).Lock(waiting); err != nil {
+	if err := concurrency.NewMutex(session, l.keyOf(namespace, key)).Lock(waiting); err != nil {
 		unlock()
 		return nil, busy(key, err)
 	}

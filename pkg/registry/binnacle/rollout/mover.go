@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,8 +47,11 @@ func (m *Mover) notify(object runtime.Object) {
 // pinned are the verbs that take one step of what the caller saw. Where the caller does not say what that was, it is what the request
 // found first, so that of requests at once one takes the step. Who stops a rollout means it whatever it did meanwhile.
 var pinned = map[binnacle.RolloutVerb]bool{
-	binnacle.VerbAdvance: true, binnacle.VerbPromote: true, binnacle.VerbRollback: true, binnacle.VerbRetry: true,
+	binnacle.VerbAdvance: true, binnacle.VerbPromote: true, binnacle.VerbRollback: true, binnacle.VerbRetry: true, binnacle.VerbApprove: true,
 }
+
+// backwards are the verbs that need to know of the clusters only which there are: they work though nobody can say who is selected.
+var backwards = map[binnacle.RolloutVerb]bool{binnacle.VerbAbort: true, binnacle.VerbRollback: true}
 
 // blind are the verbs that are the same whatever the clusters are.
 var blind = map[binnacle.RolloutVerb]bool{binnacle.VerbPause: true, binnacle.VerbResume: true, binnacle.VerbApprove: true}
@@ -75,6 +79,8 @@ type act struct {
 	claimed bool
 	// foreign are PlacementDecisions of others in the namespace, by name.
 	foreign map[string]bool
+	// seen is up to which revision of etcd the view was when it was asked last.
+	seen int64
 	// admitted is the resourceVersion that admit was asked about last.
 	admitted string
 	// before and result are of the last try, which is the one that counts.
@@ -122,15 +128,42 @@ func (a *act) prepare(ctx context.Context) error {
 	if blind[a.request.Verb] {
 		return nil
 	}
-	if _, err := a.view.Barrier(ctx); err != nil {
+	var err error
+	if a.seen, err = a.view.Barrier(ctx); err != nil {
 		return err
 	}
-	_, foreign, err := a.slicesOf(ofDecisions(ctx, a.first.Namespace), a.first.UID)
-	a.foreign = map[string]bool{}
-	for _, decision := range foreign {
-		a.foreign[decision.Name] = true
-	}
+	a.foreign, err = a.foreignNames(ctx, a.first)
 	return err
+}
+
+// foreignNames are the names of PlacementDecisions in the namespace that are not the Rollout's.
+func (m *Mover) foreignNames(ctx context.Context, rollout *binnacle.Rollout) (map[string]bool, error) {
+	_, foreign, err := m.slicesOf(ofDecisions(ctx, rollout.Namespace), rollout.UID)
+	names := map[string]bool{}
+	for _, decision := range foreign {
+		names[decision.Name] = true
+	}
+	return names, err
+}
+
+// refuseForeign is 409 where a slice that a status needs has the name of somebody else's PlacementDecision.
+func refuseForeign(rollout *binnacle.Rollout, foreign map[string]bool) error {
+	for i := range int(rollout.Status.Counts.Slices) {
+		if slice := slices.Name(rollout, i); foreign[slice] {
+			return conflict(rollout.Name, "NameTaken",
+				fmt.Sprintf("the PlacementDecision %s is not this Rollout's: delete it, or choose another spec.output.name", slice))
+		}
+	}
+	return nil
+}
+
+// catchUp brings the view to what a Rollout that was written meanwhile may have been decided on: clusters that the view does not know of
+// would be taken for deleted. It returns up to where the view is.
+func (m *Mover) catchUp(ctx context.Context, rollout *binnacle.Rollout, seen int64) (int64, error) {
+	if written, err := strconv.ParseInt(rollout.ResourceVersion, 10, 64); err == nil && written <= seen {
+		return seen, nil
+	}
+	return m.view.Barrier(ctx)
 }
 
 // mayStart says whether the request may make a finished Rollout unfinished, or begin one that is not.
@@ -160,7 +193,10 @@ func (a *act) try(ctx context.Context, object runtime.Object) (runtime.Object, e
 	in := planner.Input{Rollout: existing, Now: time.Now()}
 	if !blind[a.request.Verb] {
 		var err error
-		if in, err = a.input(ctx, existing); err != nil {
+		if a.seen, err = a.catchUp(ctx, existing, a.seen); err != nil {
+			return nil, err
+		}
+		if in, err = a.input(ctx, existing, !backwards[a.request.Verb]); err != nil {
 			return nil, err
 		}
 	}
@@ -177,11 +213,8 @@ func (a *act) try(ctx context.Context, object runtime.Object) (runtime.Object, e
 		return nil, moved(existing)
 	}
 	updated.Status = result.Status
-	for i := range int(updated.Status.Counts.Slices) {
-		if slice := slices.Name(&updated, i); a.foreign[slice] {
-			return nil, conflict(existing.Name, "NameTaken",
-				fmt.Sprintf("the PlacementDecision %s is not this Rollout's: delete it, or choose another spec.output.name", slice))
-		}
+	if err := refuseForeign(&updated, a.foreign); err != nil {
+		return nil, err
 	}
 	return &updated, nil
 }

@@ -48,7 +48,7 @@ func (r *PreviewREST) Get(ctx context.Context, name string, options runtime.Obje
 	if _, err := r.mover.view.Barrier(ctx); err != nil {
 		return nil, err
 	}
-	in, err := r.mover.input(ctx, rollout)
+	in, err := r.mover.input(ctx, rollout, true)
 	if err != nil {
 		return nil, answer(name, err)
 	}

@@ -28,8 +28,8 @@ type View interface {
 	MassSilence() bool
 }
 
-// input is what the planner decides on, as the view has it now.
-func (m *Mover) input(ctx context.Context, rollout *binnacle.Rollout) (planner.Input, error) {
+// input is what the planner decides on, as the view has it now. Where nothing is to be selected, it is of the clusters of the run only which there are.
+func (m *Mover) input(ctx context.Context, rollout *binnacle.Rollout, selecting bool) (planner.Input, error) {
 	found := map[string]*planner.Target{}
 	add := func(c clusterstatus.Cluster, selected bool) {
 		key := c.Profile.Namespace + "/" + c.Profile.Name
@@ -38,12 +38,14 @@ func (m *Mover) input(ctx context.Context, rollout *binnacle.Rollout) (planner.I
 		}
 		found[key].Selected = found[key].Selected || selected
 	}
-	selected, err := m.selected(ctx, rollout)
-	if err != nil {
-		return planner.Input{}, err
-	}
-	for _, c := range selected {
-		add(c, true)
+	if selecting {
+		selected, err := m.selected(ctx, rollout)
+		if err != nil {
+			return planner.Input{}, err
+		}
+		for _, c := range selected {
+			add(c, true)
+		}
 	}
 	for i := range rollout.Status.Clusters {
 		known := &rollout.Status.Clusters[i]

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,16 +30,17 @@ func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Tim
 	case rollout.Status.Phase == binnacle.RolloutPending:
 		return time.Time{}, nil
 	}
-	if _, err := m.view.Barrier(ctx); err != nil {
-		return time.Time{}, err
-	}
-	in, err := m.input(ctx, rollout)
+	seen, err := m.view.Barrier(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
+	in, err := m.input(ctx, rollout, true)
+	if err != nil { // Who is selected cannot be said; what was decided is published in any case.
+		return time.Time{}, errors.Join(err, m.project(ctx, rollout))
+	}
 	result := planner.Tick(in)
 	if result.Changed {
-		if rollout, result, err = m.swap(ctx, rollout); err != nil {
+		if rollout, result, err = m.swap(ctx, rollout, seen); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -49,9 +51,13 @@ func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Tim
 }
 
 // swap stores what a tick makes of a Rollout.
-func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout) (*binnacle.Rollout, planner.Result, error) {
+func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, seen int64) (*binnacle.Rollout, planner.Result, error) {
 	var result planner.Result
 	var before *binnacle.RolloutStatus
+	foreign, err := m.foreignNames(ctx, rollout)
+	if err != nil {
+		return nil, result, err
+	}
 	changed, err := m.rollouts.Change(ctx, rollout.Name, false, func(object runtime.Object) (runtime.Object, error) {
 		existing := object.(*binnacle.Rollout)
 		updated := *existing
@@ -60,14 +66,17 @@ func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout) (*binnacle.
 			result = planner.Result{}
 			return &updated, nil
 		}
-		in, err := m.input(ctx, existing)
+		if seen, err = m.catchUp(ctx, existing, seen); err != nil {
+			return nil, err
+		}
+		in, err := m.input(ctx, existing, true)
 		if err != nil {
 			return nil, err
 		}
 		if result = planner.Tick(in); result.Changed {
 			updated.Status = result.Status
 		}
-		return &updated, nil
+		return &updated, refuseForeign(&updated, foreign)
 	})
 	if err != nil {
 		return nil, result, err
