@@ -74,6 +74,12 @@ func startRecorded(t *testing.T, dir, name string, args ...string) framework.Rec
 		_ = cmd.Wait()
 	})
 	record := framework.Record{Name: name, PID: cmd.Process.Pid, Argv: argv, Started: time.Now()}
+	for !record.Running() { // The kernel shows its command line a moment after it was started.
+		if time.Since(record.Started) > 10*time.Second {
+			t.Fatalf("%s does not run", name)
+		}
+		time.Sleep(time.Millisecond)
+	}
 	data, err := json.Marshal(record)
 	if err != nil {
 		t.Fatal(err)
