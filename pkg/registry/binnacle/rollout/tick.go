@@ -40,7 +40,7 @@ func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Tim
 	}
 	result := planner.Tick(in)
 	if result.Changed {
-		if rollout, result, err = m.swap(ctx, rollout, seen); err != nil {
+		if rollout, result, err = m.swap(ctx, rollout, result, seen); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -50,9 +50,8 @@ func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Tim
 	return next, m.project(ctx, rollout)
 }
 
-// swap stores what a tick makes of a Rollout.
-func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, seen int64) (*binnacle.Rollout, planner.Result, error) {
-	var result planner.Result
+// swap stores what a tick makes of a Rollout: result, unless somebody has written it since.
+func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, result planner.Result, seen int64) (*binnacle.Rollout, planner.Result, error) {
 	var before *binnacle.RolloutStatus
 	foreign, err := m.foreignNames(ctx, rollout)
 	if err != nil {
@@ -66,14 +65,17 @@ func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, seen int64)
 			result = planner.Result{}
 			return &updated, nil
 		}
-		if seen, err = m.catchUp(ctx, existing, seen); err != nil {
-			return nil, err
+		if existing.ResourceVersion != rollout.ResourceVersion {
+			if seen, err = m.catchUp(ctx, existing, seen); err != nil {
+				return nil, err
+			}
+			in, err := m.input(ctx, existing, true)
+			if err != nil {
+				return nil, err
+			}
+			result = planner.Tick(in)
 		}
-		in, err := m.input(ctx, existing, true)
-		if err != nil {
-			return nil, err
-		}
-		if result = planner.Tick(in); result.Changed {
+		if result.Changed {
 			updated.Status = result.Status
 		}
 		return &updated, refuseForeign(&updated, foreign)
