@@ -48,10 +48,7 @@ func Tick(in Input) Result {
 	}
 	if r.status.Phase == completed && r.status.PlanHash != planHash(r.spec) {
 		// Another plan is for a new run, which a person starts.
-		before := r.status.Revision
-		r.looked = true
-		r.dropGone()
-		r.noteSince(before, "leave")
+		r.letGo()
 		return r.finish(false)
 	}
 	r.follow()

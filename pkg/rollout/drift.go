@@ -8,13 +8,13 @@ import (
 
 // follow brings the clusters of the run in line with what the targets are now, as the drift policy says. Who is deleted leaves in any case.
 func (r *run) follow() {
+	if r.status.Phase == aborted || r.status.Phase == rolledBack {
+		r.letGo()
+		return
+	}
 	r.looked = true
 	before := r.status.Revision
 	r.dropGone()
-	if r.status.Phase == aborted || r.status.Phase == rolledBack {
-		r.noteSince(before, "leave")
-		return
-	}
 	follows := r.spec.Drift == binnacle.DriftFollow && r.isSelecting() && !r.in.MassSilence // What is known of clusters then is old.
 	for i := range r.status.Clusters {
 		c := &r.status.Clusters[i]
@@ -34,6 +34,14 @@ func (r *run) follow() {
 		r.leaveOut(nil)
 		r.append(joined)
 	}
+}
+
+// letGo has only who is deleted leave, where the targets are not followed.
+func (r *run) letGo() {
+	r.looked = true
+	before := r.status.Revision
+	r.dropGone()
+	r.noteSince(before, "leave")
 }
 
 // isSelecting says whether the targets are any cluster. None at all is not followed: a producer that is in the middle of a change, or fails,
