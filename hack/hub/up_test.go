@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/binnacle-dev/binnacle/test/framework"
 )
@@ -74,11 +77,9 @@ func startRecorded(t *testing.T, dir, name string, args ...string) framework.Rec
 		_ = cmd.Wait()
 	})
 	record := framework.Record{Name: name, PID: cmd.Process.Pid, Argv: argv, Started: time.Now()}
-	for !record.Running() { // The kernel shows its command line a moment after it was started.
-		if time.Since(record.Started) > 10*time.Second {
-			t.Fatalf("%s does not run", name)
-		}
-		time.Sleep(time.Millisecond)
+	// The kernel shows its command line a moment after it was started.
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return record.Running(), nil }); err != nil {
+		t.Fatalf("%s does not run: %v", name, err)
 	}
 	data, err := json.Marshal(record)
 	if err != nil {
