@@ -1,8 +1,6 @@
 package apiserver
 
 import (
-	"path"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,7 +34,7 @@ func (c Config) installBinnacle(server *genericapiserver.GenericAPIServer, decis
 	}
 	rollouts := rollout.Config{
 		Scheme: Scheme, Options: c.Generic.RESTOptionsGetter, Decisions: decisions, View: status.engine,
-		Etcd: status.engine.Client, LockPrefix: path.Join("/", c.ClusterStatus.Prefix, rolloutLocks),
+		Etcd: status.engine.Client, LockPrefix: c.ClusterStatus.keys() + rolloutLocks,
 		Collects: c.Generic.ClientConfig == nil,
 	}
 	if c.Generic.ClientConfig != nil {
@@ -60,7 +58,7 @@ func (c Config) installBinnacle(server *genericapiserver.GenericAPIServer, decis
 	if err := status.addTo(server); err != nil || mover == nil {
 		return err
 	}
-	return moveRollouts(server, mover, status.engine.Client, path.Join("/", c.ClusterStatus.Prefix)+"/")
+	return moveRollouts(server, mover, status.engine.Client, c.ClusterStatus.keys())
 }
 
 // anyEnabled says whether any of the resources is served in any of the versions.

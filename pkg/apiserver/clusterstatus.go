@@ -36,6 +36,9 @@ type ClusterStatusConfig struct {
 	History viewlog.Limits
 }
 
+// keys is what all our keys in etcd begin with.
+func (c ClusterStatusConfig) keys() string { return path.Join("/", c.Prefix) + "/" }
+
 // clusterStatus is the view with all that keeps it.
 type clusterStatus struct {
 	engine    *clusterstatus.Engine
@@ -54,7 +57,7 @@ func newClusterStatus(c ClusterStatusConfig, server *genericapiserver.GenericAPI
 	viewClock := report.NewClock(wall)
 	engine, err := clusterstatus.New(clusterstatus.Config{
 		Client: client, Storage: generic.RESTOptionsGetter, Parameters: c.Parameters, Clock: viewClock, Log: viewlog.New(c.History),
-	}, path.Join("/", c.Prefix)+"/")
+	}, c.keys())
 	if err != nil {
 		return nil, err
 	}

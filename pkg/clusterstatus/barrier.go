@@ -7,9 +7,9 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
+	"github.com/binnacle-dev/binnacle/pkg/clusterstatus/viewlog"
 	"github.com/binnacle-dev/binnacle/pkg/report/pages"
 )
 
@@ -78,7 +78,5 @@ func (e *Engine) askForProgress() {
 
 // unavailable is 503 with the time after which to try again.
 func unavailable(err error) error {
-	status := apierrors.NewServiceUnavailable(fmt.Sprintf("the clusters' status cannot be read now: %v", err))
-	status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-	return status
+	return viewlog.Unavailable(fmt.Sprintf("the clusters' status cannot be read now: %v", err))
 }

@@ -22,7 +22,12 @@ var (
 
 // unavailable is the answer while nothing is served. Clients come again by themselves.
 func unavailable(why error) *apierrors.StatusError {
-	err := apierrors.NewServiceUnavailable(fmt.Sprintf("ClusterStatuses cannot be served now: %v", why))
+	return Unavailable(fmt.Sprintf("ClusterStatuses cannot be served now: %v", why))
+}
+
+// Unavailable is 503 with the time after which to try again, which client-go keeps to.
+func Unavailable(message string) *apierrors.StatusError {
+	err := apierrors.NewServiceUnavailable(message)
 	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/warning"
 
@@ -23,7 +22,7 @@ type choice struct {
 	fleet *expression.Fleet
 	// stays are the clusters that are through. One for which the expression fails stays what it is: that nobody knows is no
 	// reason to remove from it what consumers brought.
-	stays sets.Set[types.NamespacedName]
+	stays sets.Set[string]
 }
 
 func (m *Mover) choose(rollout *binnacle.Rollout) (*choice, error) {
@@ -35,14 +34,10 @@ func (m *Mover) choose(rollout *binnacle.Rollout) (*choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &choice{fleet: program.Fleet(), stays: sets.New[types.NamespacedName]()}
+	c := &choice{fleet: program.Fleet(), stays: sets.New[string]()}
 	for i := range rollout.Status.Clusters {
 		if known := &rollout.Status.Clusters[i]; planner.IsThrough(known) {
-			namespace := known.Namespace
-			if namespace == "" {
-				namespace = rollout.Namespace
-			}
-			c.stays.Insert(types.NamespacedName{Namespace: namespace, Name: known.Name})
+			c.stays.Insert(keyOf(rollout, binnacle.ClusterReference{Name: known.Name, Namespace: known.Namespace}))
 		}
 	}
 	return c, nil
@@ -66,7 +61,7 @@ func (c *choice) takes(ctx context.Context, cluster clusterstatus.Cluster) (bool
 	}
 	taken, known, err := c.fleet.Judge(ctx, cluster.Profile, cluster.Status)
 	if err == nil && !known {
-		taken = c.stays.Has(types.NamespacedName{Namespace: cluster.Profile.Namespace, Name: cluster.Profile.Name})
+		taken = c.stays.Has(cluster.Profile.Namespace + "/" + cluster.Profile.Name)
 	}
 	return taken, err
 }

@@ -10,13 +10,12 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/klog/v2"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/clusterstatus/viewlog"
 )
 
 const (
@@ -66,9 +65,7 @@ func (l locks) lock(ctx context.Context, namespace, key string) (unlock func(), 
 
 // busy is 503 with the time after which to try again.
 func busy(key string, err error) error {
-	status := apierrors.NewServiceUnavailable(fmt.Sprintf("cannot make sure that the output decision key %q is free: %v", key, err))
-	status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-	return status
+	return viewlog.Unavailable(fmt.Sprintf("cannot make sure that the output decision key %q is free: %v", key, err))
 }
 
 // claim locks an output decision key for a Rollout, and refuses it where another that is not finished has it.
