@@ -58,6 +58,7 @@ func (c Config) installBinnacle(server *genericapiserver.GenericAPIServer, decis
 	if err := status.addTo(server); err != nil || mover == nil {
 		return err
 	}
+	rollout.RegisterMetrics(mover)
 	return moveRollouts(server, mover, status.engine.Client, c.ClusterStatus.keys())
 }
 

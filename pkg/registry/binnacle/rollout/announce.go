@@ -29,14 +29,18 @@ func recordAudit(ctx context.Context, before, after *binnacle.RolloutStatus) {
 	audit.AddAuditAnnotations(ctx, auditFrom, place(before), auditTo, place(after))
 }
 
-// announce makes an event on the hub of each transition that a swap added.
+// announce counts each transition that a swap added, and makes an event of it on the hub.
 func (m *Mover) announce(before *binnacle.RolloutStatus, after *binnacle.Rollout) {
+	moves := added(before.Transitions, after.Status.Transitions)
+	for _, t := range moves {
+		transitions.WithLabelValues(t.Verb).Inc()
+	}
 	if m.events == nil {
 		return
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Rollout",
 		Namespace: after.Namespace, Name: after.Name, UID: after.UID, ResourceVersion: after.ResourceVersion}
-	for _, t := range added(before.Transitions, after.Status.Transitions) {
+	for _, t := range moves {
 		kind := corev1.EventTypeNormal
 		if t.Verb == "stop" {
 			kind = corev1.EventTypeWarning
