@@ -35,7 +35,7 @@ func (c Config) installBinnacle(server *genericapiserver.GenericAPIServer, decis
 	rollouts := rollout.Config{
 		Scheme: Scheme, Options: c.Generic.RESTOptionsGetter, Decisions: decisions, View: status.engine,
 		Etcd: status.engine.Client, LockPrefix: c.ClusterStatus.keys() + rolloutLocks,
-		Collects: c.Generic.ClientConfig == nil,
+		Authorizer: c.Generic.Authorization.Authorizer, Collects: c.Generic.ClientConfig == nil,
 	}
 	if c.Generic.ClientConfig != nil {
 		rollouts.Terminating = c.terminating()

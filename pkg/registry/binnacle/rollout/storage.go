@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
@@ -37,6 +38,8 @@ type Config struct {
 	Events record.EventRecorder
 	// Terminating says whether a namespace is being deleted, nil where there is no hub that deletes namespaces.
 	Terminating func(namespace string) bool
+	// Authorizer is asked what authors of Rollouts may do elsewhere; nil allows everything.
+	Authorizer authorizer.UnconditionalAuthorizer
 	// Collects says that no hub deletes the slices of a Rollout that is deleted.
 	Collects bool
 }
@@ -44,7 +47,8 @@ type Config struct {
 // REST serves rollouts.
 type REST struct {
 	*store.Store
-	mover *Mover
+	mover  *Mover
+	rights rights
 }
 
 var (
@@ -81,7 +85,7 @@ func NewREST(c Config) (*REST, *Mover, error) {
 	}
 	generics.AfterUpdate = func(object runtime.Object, _ *metav1.UpdateOptions) { mover.notify(object) }
 	generics.AfterDelete = func(object runtime.Object, _ *metav1.DeleteOptions) { mover.notify(object) }
-	return &REST{stored, mover}, mover, nil
+	return &REST{stored, mover, rights{c.Authorizer}}, mover, nil
 }
 
 // Subresources returns the storage of each subresource, by its name.
@@ -116,7 +120,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, createValidation 
 		return nil, err
 	}
 	defer unlock()
-	return r.Store.Create(ctx, obj, createValidation, options)
+	return r.Store.Create(ctx, obj, r.rights.creation(createValidation), options)
 }
 
 // reserve makes sure that a Rollout may have its output decision key. One that has none is refused for that.
@@ -151,7 +155,7 @@ func (r *REST) Update(ctx context.Context, name string, objInfo rest.UpdatedObje
 		reserved = key
 		return updated, nil
 	})
-	return r.Store.Update(ctx, name, checked, createValidation, updateValidation, forceAllowCreate, options)
+	return r.Store.Update(ctx, name, checked, r.rights.creation(createValidation), r.rights.update(updateValidation), forceAllowCreate, options)
 }
 
 // collectPatience is how long a deletion without a hub waits for its slices to be deleted too. Those that are left follow.
