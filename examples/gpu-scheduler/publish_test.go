@@ -27,7 +27,7 @@ func named(from, to int) []string {
 func TestPublish(t *testing.T) {
 	o := options{key: "gpus", namespace: "fleet", inventory: "fleet"}
 	for survive := range 7 {
-		client := fake.NewSimpleClientset()
+		client := fake.NewClientset()
 		decisions := client.MulticlusterV1alpha2().PlacementDecisions("fleet")
 		left := 1000
 		client.PrependReactor("*", "placementdecisions", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -82,7 +82,7 @@ func TestReadRefuses(t *testing.T) {
 		index := "0"
 		change(&s.Name, &index, &s.SchedulerName)
 		s.Namespace, s.Labels["multicluster.x-k8s.io/decision-index"] = "fleet", index
-		decisions := fake.NewSimpleClientset(s).MulticlusterV1alpha2().PlacementDecisions("fleet")
+		decisions := fake.NewClientset(s).MulticlusterV1alpha2().PlacementDecisions("fleet")
 		if _, err := read(context.Background(), decisions, "gpus"); err == nil || !strings.Contains(err.Error(), "somebody else") {
 			t.Errorf("%s with index %s of %s: %v", s.Name, index, s.SchedulerName, err)
 		}

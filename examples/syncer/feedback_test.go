@@ -16,7 +16,7 @@ import (
 
 // TestTell wants feedback once for each outcome, revision and Rollout, and again where it did not arrive.
 func TestTell(t *testing.T) {
-	client := fake.NewSimpleClientset()
+	client := fake.NewClientset()
 	var told []binnacle.RolloutFeedbackSpec
 	var fails error
 	client.PrependReactor("create", "rollouts", func(action clienttesting.Action) (bool, runtime.Object, error) {

@@ -27,55 +27,1109 @@ var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.binnacle-dev.binnacle.pkg.apis.binnacle.v1alpha1.Rollout
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
   map:
-    elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutSpec
+      default: {}
+    - name: status
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutStatus
+      default: {}
 - name: com.github.binnacle-dev.binnacle.pkg.apis.multicluster.v1alpha1.ClusterProfile
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
   map:
-    elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha1.ClusterProfileSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha1.ClusterProfileStatus
+      default: {}
 - name: com.github.binnacle-dev.binnacle.pkg.apis.multicluster.v1alpha1.PlacementDecision
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
   map:
-    elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: decisions
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha1.ClusterDecision
+          elementRelationship: atomic
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: schedulerName
+      type:
+        scalar: string
 - name: com.github.binnacle-dev.binnacle.pkg.apis.multicluster.v1alpha2.ClusterProfile
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
   map:
-    elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha2.ClusterProfileSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha2.ClusterProfileStatus
+      default: {}
 - name: com.github.binnacle-dev.binnacle.pkg.apis.multicluster.v1alpha2.PlacementDecision
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: decisions
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha2.ClusterDecision
+          elementRelationship: atomic
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: schedulerName
+      type:
+        scalar: string
+- name: dev.binnacle.v1alpha1.ClusterReference
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: namespace
+      type:
+        scalar: string
+- name: dev.binnacle.v1alpha1.DecisionTarget
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+      default: ""
+- name: dev.binnacle.v1alpha1.Rollout
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutSpec
+      default: {}
+    - name: status
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutStatus
+      default: {}
+- name: dev.binnacle.v1alpha1.RolloutApproval
+  map:
+    fields:
+    - name: reason
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: user
+      type:
+        scalar: string
+      default: ""
+- name: dev.binnacle.v1alpha1.RolloutBudget
+  map:
+    fields:
+    - name: count
+      type:
+        scalar: numeric
+    - name: percent
+      type:
+        scalar: numeric
+- name: dev.binnacle.v1alpha1.RolloutCluster
+  map:
+    fields:
+    - name: history
+      type:
+        list:
+          elementType:
+            scalar: numeric
+          elementRelationship: atomic
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: namespace
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: slice
+      type:
+        scalar: numeric
+    - name: state
+      type:
+        scalar: string
+      default: ""
+- name: dev.binnacle.v1alpha1.RolloutCounts
+  map:
+    fields:
+    - name: failed
+      type:
+        scalar: numeric
+    - name: held
+      type:
+        scalar: numeric
+    - name: in
+      type:
+        scalar: numeric
+      default: 0
+    - name: leftOut
+      type:
+        scalar: numeric
+    - name: pending
+      type:
+        scalar: numeric
+    - name: skipped
+      type:
+        scalar: numeric
+    - name: slices
+      type:
+        scalar: numeric
+    - name: succeeded
+      type:
+        scalar: numeric
+    - name: targets
+      type:
+        scalar: numeric
+      default: 0
+- name: dev.binnacle.v1alpha1.RolloutGate
+  map:
+    fields:
+    - name: approval
+      type:
+        scalar: numeric
+    - name: pause
+      type:
+        scalar: boolean
+    - name: soak
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
+    - name: success
+      type:
+        scalar: boolean
+- name: dev.binnacle.v1alpha1.RolloutOrder
+  map:
+    fields:
+    - name: canaries
+      type:
+        list:
+          elementType:
+            namedType: dev.binnacle.v1alpha1.ClusterReference
+          elementRelationship: atomic
+    - name: label
+      type:
+        scalar: string
+- name: dev.binnacle.v1alpha1.RolloutOutput
+  map:
+    fields:
+    - name: decisionKey
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+    - name: placementKey
+      type:
+        scalar: string
+    - name: schedulerName
+      type:
+        scalar: string
+      default: binnacle.dev/rollout
+- name: dev.binnacle.v1alpha1.RolloutRequest
+  map:
+    fields:
+    - name: hash
+      type:
+        scalar: string
+      default: ""
+    - name: key
+      type:
+        scalar: string
+      default: ""
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: dev.binnacle.v1alpha1.RolloutRevision
+  map:
+    fields:
+    - name: clusters
+      type:
+        scalar: numeric
+      default: 0
+    - name: revision
+      type:
+        scalar: numeric
+      default: 0
+    - name: step
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: dev.binnacle.v1alpha1.RolloutSpec
+  map:
+    fields:
+    - name: disconnected
+      type:
+        scalar: string
+      default: Hold
+    - name: drift
+      type:
+        scalar: string
+      default: Freeze
+    - name: failureBudget
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutBudget
+    - name: order
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutOrder
+    - name: output
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutOutput
+      default: {}
+    - name: progressDeadline
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
+    - name: progression
+      type:
+        scalar: string
+      default: Manual
+    - name: steps
+      type:
+        list:
+          elementType:
+            namedType: dev.binnacle.v1alpha1.RolloutStep
+          elementRelationship: associative
+          keys:
+          - name
+    - name: targets
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutTargets
+      default: {}
+- name: dev.binnacle.v1alpha1.RolloutStatus
+  map:
+    fields:
+    - name: baseRevision
+      type:
+        scalar: numeric
+    - name: clusters
+      type:
+        list:
+          elementType:
+            namedType: dev.binnacle.v1alpha1.RolloutCluster
+          elementRelationship: atomic
+    - name: completionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: counts
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutCounts
+      default: {}
+    - name: leftOut
+      type:
+        list:
+          elementType:
+            namedType: dev.binnacle.v1alpha1.ClusterReference
+          elementRelationship: atomic
+    - name: nextTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: phase
+      type:
+        scalar: string
+    - name: planHash
+      type:
+        scalar: string
+    - name: requests
+      type:
+        list:
+          elementType:
+            namedType: dev.binnacle.v1alpha1.RolloutRequest
+          elementRelationship: atomic
+    - name: revision
+      type:
+        scalar: numeric
+    - name: revisions
+      type:
+        list:
+          elementType:
+            namedType: dev.binnacle.v1alpha1.RolloutRevision
+          elementRelationship: atomic
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: startedBy
+      type:
+        scalar: string
+    - name: step
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutStepStatus
+    - name: transitions
+      type:
+        list:
+          elementType:
+            namedType: dev.binnacle.v1alpha1.RolloutTransition
+          elementRelationship: atomic
+    - name: waitingFor
+      type:
+        scalar: string
+- name: dev.binnacle.v1alpha1.RolloutStep
+  map:
+    fields:
+    - name: clusterSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: count
+      type:
+        scalar: numeric
+    - name: gate
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutGate
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: percent
+      type:
+        scalar: numeric
+- name: dev.binnacle.v1alpha1.RolloutStepStatus
+  map:
+    fields:
+    - name: approvals
+      type:
+        list:
+          elementType:
+            namedType: dev.binnacle.v1alpha1.RolloutApproval
+          elementRelationship: atomic
+    - name: deadline
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutTimer
+    - name: index
+      type:
+        scalar: numeric
+      default: 0
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: planned
+      type:
+        scalar: numeric
+      default: 0
+    - name: settledTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: soak
+      type:
+        namedType: dev.binnacle.v1alpha1.RolloutTimer
+    - name: startTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: dev.binnacle.v1alpha1.RolloutTargets
+  map:
+    fields:
+    - name: clusters
+      type:
+        list:
+          elementType:
+            namedType: dev.binnacle.v1alpha1.ClusterReference
+          elementRelationship: atomic
+    - name: decision
+      type:
+        namedType: dev.binnacle.v1alpha1.DecisionTarget
+    - name: selector
+      type:
+        namedType: dev.binnacle.v1alpha1.SelectorTarget
+- name: dev.binnacle.v1alpha1.RolloutTimer
+  map:
+    fields:
+    - name: endTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: remaining
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
+- name: dev.binnacle.v1alpha1.RolloutTransition
+  map:
+    fields:
+    - name: groups
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: message
+      type:
+        scalar: string
+    - name: phase
+      type:
+        scalar: string
+      default: ""
+    - name: reason
+      type:
+        scalar: string
+    - name: revision
+      type:
+        scalar: numeric
+    - name: step
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: user
+      type:
+        scalar: string
+      default: ""
+    - name: verb
+      type:
+        scalar: string
+      default: ""
+- name: dev.binnacle.v1alpha1.SelectorTarget
+  map:
+    fields:
+    - name: expression
+      type:
+        scalar: string
+    - name: labels
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: namespaces
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+      default: ""
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: reason
+      type:
+        scalar: string
+      default: ""
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
+  scalar: string
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1
   map:
     elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            scalar: string
+    elementRelationship: atomic
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+      default: ""
+    - name: operator
+      type:
+        scalar: string
+      default: ""
+    - name: values
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: fieldsType
+      type:
+        scalar: string
+    - name: fieldsV1
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1
+    - name: manager
+      type:
+        scalar: string
+    - name: operation
+      type:
+        scalar: string
+    - name: subresource
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: creationTimestamp
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: deletionGracePeriodSeconds
+      type:
+        scalar: numeric
+    - name: deletionTimestamp
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: finalizers
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: generateName
+      type:
+        scalar: string
+    - name: generation
+      type:
+        scalar: numeric
+    - name: labels
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: managedFields
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
+          elementRelationship: atomic
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+    - name: ownerReferences
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference
+          elementRelationship: associative
+          keys:
+          - uid
+    - name: resourceVersion
+      type:
+        scalar: string
+    - name: selfLink
+      type:
+        scalar: string
+    - name: uid
+      type:
+        scalar: string
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+      default: ""
+    - name: blockOwnerDeletion
+      type:
+        scalar: boolean
+    - name: controller
+      type:
+        scalar: boolean
+    - name: kind
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: uid
+      type:
+        scalar: string
+      default: ""
+    elementRelationship: atomic
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+  scalar: untyped
+- name: io.k8s.apimachinery.pkg.runtime.RawExtension
+  map:
+    elementType:
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
+- name: io.x-k8s.multicluster.v1alpha1.AccessProvider
+  map:
+    fields:
+    - name: cluster
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha1.Cluster
+    - name: name
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha1.Cluster
+  map:
+    fields:
+    - name: certificate-authority
+      type:
+        scalar: string
+    - name: certificate-authority-data
+      type:
+        scalar: string
+    - name: disable-compression
+      type:
+        scalar: boolean
+    - name: extensions
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha1.NamedExtension
+          elementRelationship: atomic
+    - name: insecure-skip-tls-verify
+      type:
+        scalar: boolean
+    - name: proxy-url
+      type:
+        scalar: string
+    - name: server
+      type:
+        scalar: string
+    - name: tls-server-name
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha1.ClusterDecision
+  map:
+    fields:
+    - name: clusterProfileRef
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha1.ClusterProfileReference
+      default: {}
+    - name: reason
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha1.ClusterManager
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha1.ClusterProfile
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha1.ClusterProfileSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha1.ClusterProfileStatus
+      default: {}
+- name: io.x-k8s.multicluster.v1alpha1.ClusterProfileReference
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha1.ClusterProfileSpec
+  map:
+    fields:
+    - name: clusterManager
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha1.ClusterManager
+      default: {}
+    - name: displayName
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha1.ClusterProfileStatus
+  map:
+    fields:
+    - name: accessProviders
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha1.AccessProvider
+          elementRelationship: associative
+          keys:
+          - name
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: credentialProviders
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha1.AccessProvider
+          elementRelationship: associative
+          keys:
+          - name
+    - name: properties
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha1.Property
+          elementRelationship: associative
+          keys:
+          - name
+    - name: version
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha1.ClusterVersion
+      default: {}
+- name: io.x-k8s.multicluster.v1alpha1.ClusterVersion
+  map:
+    fields:
+    - name: kubernetes
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha1.NamedExtension
+  map:
+    fields:
+    - name: extension
+      type:
+        namedType: __untyped_atomic_
+    - name: name
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha1.PlacementDecision
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: decisions
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha1.ClusterDecision
+          elementRelationship: atomic
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: schedulerName
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha1.Property
+  map:
+    fields:
+    - name: lastObservedTime
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: value
+      type:
+        scalar: string
+      default: ""
+- name: io.x-k8s.multicluster.v1alpha2.AccessProvider
+  map:
+    fields:
+    - name: cluster
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha2.Cluster
+    - name: name
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha2.Cluster
+  map:
+    fields:
+    - name: certificate-authority-data
+      type:
+        scalar: string
+    - name: disable-compression
+      type:
+        scalar: boolean
+    - name: extensions
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha2.NamedExtension
+          elementRelationship: associative
+          keys:
+          - name
+    - name: insecure-skip-tls-verify
+      type:
+        scalar: boolean
+    - name: proxy-url
+      type:
+        scalar: string
+    - name: server
+      type:
+        scalar: string
+    - name: tls-server-name
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha2.ClusterDecision
+  map:
+    fields:
+    - name: clusterProfileRef
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha2.ClusterProfileReference
+      default: {}
+    - name: reason
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha2.ClusterManager
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha2.ClusterProfile
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha2.ClusterProfileSpec
+      default: {}
+    - name: status
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha2.ClusterProfileStatus
+      default: {}
+- name: io.x-k8s.multicluster.v1alpha2.ClusterProfileReference
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha2.ClusterProfileSpec
+  map:
+    fields:
+    - name: clusterManager
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha2.ClusterManager
+      default: {}
+    - name: displayName
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha2.ClusterProfileStatus
+  map:
+    fields:
+    - name: accessProviders
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha2.AccessProvider
+          elementRelationship: associative
+          keys:
+          - name
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: properties
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha2.Property
+          elementRelationship: associative
+          keys:
+          - name
+    - name: version
+      type:
+        namedType: io.x-k8s.multicluster.v1alpha2.ClusterVersion
+      default: {}
+- name: io.x-k8s.multicluster.v1alpha2.ClusterVersion
+  map:
+    fields:
+    - name: kubernetes
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha2.NamedExtension
+  map:
+    fields:
+    - name: extension
+      type:
+        namedType: __untyped_atomic_
+    - name: name
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha2.PlacementDecision
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: decisions
+      type:
+        list:
+          elementType:
+            namedType: io.x-k8s.multicluster.v1alpha2.ClusterDecision
+          elementRelationship: atomic
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: schedulerName
+      type:
+        scalar: string
+- name: io.x-k8s.multicluster.v1alpha2.Property
+  map:
+    fields:
+    - name: lastObservedTime
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: value
+      type:
+        scalar: string
+      default: ""
 - name: __untyped_atomic_
   scalar: untyped
   list:
