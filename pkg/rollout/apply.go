@@ -18,7 +18,7 @@ func Initial(generation int64) binnacle.RolloutStatus {
 // conflict of storage must hand in the step that was read first, so that one request takes one step.
 func Apply(in Input, req Request) (Result, error) {
 	r := newRun(&in)
-	if repeated, err := r.repeated(req); repeated || err != nil {
+	if repeated, err := Repeated(in.Rollout, req); repeated || err != nil {
 		return Result{Status: *r.status, Repeated: repeated, Next: r.nextTime()}, err
 	}
 	if err := r.preconditions(req.ObservedStep, req.ObservedRevision); err != nil {
@@ -78,17 +78,17 @@ func (r *run) finish(recorded bool) Result {
 	return Result{Status: *r.status, Changed: true, Next: next}
 }
 
-// repeated says whether a request was followed before.
-func (r *run) repeated(req Request) (bool, error) {
+// Repeated says whether a request was followed before. It returns a *Refusal where another one came under its idempotency key.
+func Repeated(rollout *binnacle.Rollout, req Request) (bool, error) {
 	if req.IdempotencyKey == "" {
 		return false, nil
 	}
-	for _, done := range r.status.Requests {
+	for _, done := range rollout.Status.Requests {
 		if done.Key != req.IdempotencyKey {
 			continue
 		}
 		if done.Hash != requestHash(req) {
-			return false, r.refuse(ReasonKeyReused, "the idempotency key %q came with another request before", req.IdempotencyKey)
+			return false, refuse(&rollout.Status, ReasonKeyReused, "the idempotency key %q came with another request before", req.IdempotencyKey)
 		}
 		return true, nil
 	}

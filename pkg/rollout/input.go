@@ -107,10 +107,14 @@ const (
 func (r *Refusal) Error() string { return r.Message }
 
 // refuse says what is in the way, and where the rollout is, which a client needs for its next try.
-func (r *run) refuse(reason, format string, args ...any) error {
+func refuse(status *binnacle.RolloutStatus, reason, format string, args ...any) error {
 	step := "no step"
-	if r.before.Step != nil {
-		step = fmt.Sprintf("step %q", r.before.Step.Name)
+	if status.Step != nil {
+		step = fmt.Sprintf("step %q", status.Step.Name)
 	}
-	return &Refusal{Reason: reason, Message: fmt.Sprintf("%s (the rollout is %s in %s at revision %d)", fmt.Sprintf(format, args...), phaseOf(r.before), step, r.before.Revision)}
+	return &Refusal{Reason: reason, Message: fmt.Sprintf("%s (the rollout is %s in %s at revision %d)", fmt.Sprintf(format, args...), phaseOf(status), step, status.Revision)}
+}
+
+func (r *run) refuse(reason, format string, args ...any) error {
+	return refuse(r.before, reason, format, args...)
 }

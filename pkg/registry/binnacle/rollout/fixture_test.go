@@ -149,10 +149,9 @@ func (w *world) ctx() context.Context {
 	return request.WithRequestInfo(ctx, &request.RequestInfo{IsResourceRequest: true, APIGroup: binnacle.GroupName, APIVersion: "v1alpha1", Namespace: "fleet", Resource: "rollouts"})
 }
 
-// start creates a Rollout with steps of percent and takes the first.
-func (w *world) start(edit func(*binnacle.RolloutSpec), percents ...int32) {
-	w.t.Helper()
-	rollout := &binnacle.Rollout{ObjectMeta: metav1.ObjectMeta{Name: "app", Namespace: "fleet"}, Spec: binnacle.RolloutSpec{
+// plan is a Rollout with steps of percent, under the decision key app.
+func (w *world) plan(name string, percents ...int32) *binnacle.Rollout {
+	rollout := &binnacle.Rollout{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "fleet"}, Spec: binnacle.RolloutSpec{
 		Targets: binnacle.RolloutTargets{Selector: &binnacle.SelectorTarget{Namespaces: []string{"fleet"}, Labels: &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}}},
 		Output:  binnacle.RolloutOutput{DecisionKey: "app", SchedulerName: "s"}, Drift: binnacle.DriftFreeze, Disconnected: binnacle.DisconnectedHold,
 		Progression: binnacle.ProgressionManual, FailureBudget: &binnacle.RolloutBudget{Count: ptr.To[int32](0)},
@@ -160,30 +159,57 @@ func (w *world) start(edit func(*binnacle.RolloutSpec), percents ...int32) {
 	for _, percent := range percents {
 		rollout.Spec.Steps = append(rollout.Spec.Steps, binnacle.RolloutStep{Name: fmt.Sprint("p", percent), Percent: &percent})
 	}
-	if edit != nil {
-		edit(&rollout.Spec)
-	}
+	return rollout
+}
+
+func (w *world) create(rollout *binnacle.Rollout) {
+	w.t.Helper()
 	if _, err := w.Create(w.ctx(), rollout, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// start creates a Rollout with steps of percent and takes the first.
+func (w *world) start(edit func(*binnacle.RolloutSpec), percents ...int32) {
+	w.t.Helper()
+	rollout := w.plan("app", percents...)
+	if edit != nil {
+		edit(&rollout.Spec)
+	}
+	w.create(rollout)
 	w.act(binnacle.VerbAdvance)
 }
 
-// act calls a verb, as a client does.
+// act calls a verb, as a client does, and wants it to be followed.
 func (w *world) act(verb binnacle.RolloutVerb) *binnacle.RolloutAction {
 	w.t.Helper()
-	served := Subresources(runtime.NewScheme(), w.mover)[string(verb)].(*ActionREST)
-	served.Strategy = w.CreateStrategy.(strategy).Strategy
-	done, err := served.Create(w.ctx(), "app", &binnacle.RolloutAction{}, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	done, err := w.ask("app", verb, binnacle.RolloutAction{})
 	if err != nil {
 		w.t.Fatalf("%s: %v", verb, err)
 	}
-	return done.(*binnacle.RolloutAction)
+	return done
+}
+
+// ask calls a verb of any Rollout.
+func (w *world) ask(name string, verb binnacle.RolloutVerb, body binnacle.RolloutAction, dryRun ...string) (*binnacle.RolloutAction, error) {
+	w.t.Helper()
+	served := Subresources(runtime.NewScheme(), w.mover)[string(verb)].(*ActionREST)
+	served.Strategy = w.CreateStrategy.(strategy).Strategy
+	done, err := served.Create(w.ctx(), name, &body, rest.ValidateAllObjectFunc, &metav1.CreateOptions{DryRun: dryRun})
+	if err != nil {
+		return nil, err
+	}
+	return done.(*binnacle.RolloutAction), nil
 }
 
 func (w *world) now() *binnacle.Rollout {
 	w.t.Helper()
-	rollout, err := w.mover.get(w.ctx(), "app")
+	return w.get("app")
+}
+
+func (w *world) get(name string) *binnacle.Rollout {
+	w.t.Helper()
+	rollout, err := w.mover.get(w.ctx(), name)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -75,8 +75,9 @@ type act struct {
 
 	// first is what the request found first.
 	first *binnacle.Rollout
-	// claimed says that the output decision key is locked for it.
+	// claimed says that the output decision key was found free for it, and lock is what keeps it so, nil for a dry run.
 	claimed bool
+	lock    *lock
 	// foreign are PlacementDecisions of others in the namespace, by name.
 	foreign map[string]bool
 	// seen is up to which revision of etcd the view was when it was asked last.
@@ -97,18 +98,11 @@ func (a *act) do(ctx context.Context, name string) (*binnacle.Rollout, error) {
 	if err := a.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if a.mayStart() && !a.dryRun {
-		unlock, err := a.claim(ctx, a.first.Namespace, name, a.first.Spec.Output.DecisionKey)
-		if err != nil {
-			return nil, err
-		}
-		defer unlock()
-		a.claimed = true
-	} else if a.mayStart() {
-		if err := a.refuseTaken(ctx, name, a.first.Spec.Output.DecisionKey); err != nil {
-			return nil, err
-		}
-		a.claimed = true
+	if err := a.claimKey(ctx, name); err != nil {
+		return nil, err
+	}
+	if a.lock != nil {
+		defer a.lock.unlock()
 	}
 	changed, err := a.rollouts.Change(ctx, name, a.dryRun, func(existing runtime.Object) (runtime.Object, error) { return a.try(ctx, existing) })
 	if err != nil {
@@ -166,13 +160,42 @@ func (m *Mover) catchUp(ctx context.Context, rollout *binnacle.Rollout, seen int
 	return m.view.Barrier(ctx)
 }
 
-// mayStart says whether the request may make a finished Rollout unfinished, or begin one that is not.
-func (a *act) mayStart() bool {
+// claimKey makes sure that the output decision key is the Rollout's, where the request may publish under it again. A repetition does nothing.
+func (a *act) claimKey(ctx context.Context, name string) error {
+	if !a.mayPublish() {
+		return nil
+	}
+	if repeated, err := planner.Repeated(a.first, a.request); repeated || err != nil {
+		return answer(name, err)
+	}
+	var err error
+	if key := a.first.Spec.Output.DecisionKey; a.dryRun {
+		err = a.refuseTaken(ctx, name, key, true)
+	} else {
+		a.lock, err = a.claim(ctx, a.first.Namespace, name, key, true)
+	}
+	a.claimed = err == nil
+	return err
+}
+
+// mayPublish says whether the request may begin a run, or publish under a key that others may have had meanwhile. A Rollout that is neither
+// finished nor to be started has its key; it can go back though another publishes under it from earlier times.
+func (a *act) mayPublish() bool {
 	switch a.request.Verb {
-	case binnacle.VerbAdvance, binnacle.VerbPromote, binnacle.VerbRetry:
-		return a.first.Status.Phase.Finished() || a.first.Status.Phase == binnacle.RolloutPending
+	case binnacle.VerbAdvance, binnacle.VerbPromote, binnacle.VerbRetry, binnacle.VerbRollback:
+		return isIdle(&a.first.Status) && len(planner.Table[a.first.Status.Phase][a.request.Verb].To) > 0
 	}
 	return false
+}
+
+func isIdle(status *binnacle.RolloutStatus) bool {
+	return status.Phase == binnacle.RolloutPending || status.Phase.Finished()
+}
+
+// publishes says whether the result is to publish what an idle Rollout did not.
+func (a *act) publishes(existing *binnacle.Rollout) bool {
+	after := &a.result.Status
+	return isIdle(&existing.Status) && (!isIdle(after) || after.Revision != existing.Status.Revision)
 }
 
 // try makes of a stored Rollout what the request says.
@@ -209,14 +232,24 @@ func (a *act) try(ctx context.Context, object runtime.Object) (runtime.Object, e
 	if result.Repeated {
 		return &updated, nil
 	}
-	if a.isMoved(existing) || !a.claimed && existing.Status.Phase.Finished() && !result.Status.Phase.Finished() {
+	if a.isMoved(existing) || a.publishes(existing) && !a.hasKeyOf(existing) {
 		return nil, moved(existing)
+	}
+	if a.lock != nil {
+		if err := a.lock.confirm(ctx); err != nil {
+			return nil, err
+		}
 	}
 	updated.Status = result.Status
 	if err := refuseForeign(&updated, a.foreign); err != nil {
 		return nil, err
 	}
 	return &updated, nil
+}
+
+// hasKeyOf says whether the key that was claimed is that of the Rollout still: one that was not started may get another.
+func (a *act) hasKeyOf(existing *binnacle.Rollout) bool {
+	return a.claimed && existing.Spec.Output.DecisionKey == a.first.Spec.Output.DecisionKey
 }
 
 // isMoved says whether another request took a step since this one began.

@@ -130,9 +130,13 @@ func (r *REST) reserve(ctx context.Context, rollout *binnacle.Rollout, dryRun bo
 	case key == "":
 		return func() {}, nil
 	case dryRun:
-		return func() {}, r.mover.refuseTaken(ctx, rollout.Name, key)
+		return func() {}, r.mover.refuseTaken(ctx, rollout.Name, key, false)
 	}
-	return r.mover.claim(ctx, request.NamespaceValue(ctx), rollout.Name, key)
+	held, err := r.mover.claim(ctx, request.NamespaceValue(ctx), rollout.Name, key, false)
+	if err != nil {
+		return nil, err
+	}
+	return held.unlock, nil
 }
 
 // Update stores a changed Rollout. One that was not started may get another output decision key.
