@@ -37,7 +37,7 @@ func (s *syncer) tell(ctx context.Context, d *decision, key cache.ObjectName, fa
 	if repeated {
 		return nil
 	}
-	if _, err := s.rollouts.Feedback(ctx, d.rollout.name, &binnacle.RolloutFeedback{Spec: spec}, metav1.CreateOptions{}); err != nil {
+	if _, err := s.rollouts.Feedback(ctx, d.rollout.name, &binnacle.RolloutFeedback{Metadata: metav1.ObjectMeta{UID: d.rollout.uid}, Spec: spec}, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("feedback: %w", err)
 	}
 	s.mu.Lock()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle/v1alpha1"
@@ -39,6 +40,7 @@ type actionOptions struct {
 	*action
 	print            *genericclioptions.PrintFlags
 	body             v1alpha1.RolloutActionSpec
+	uid              types.UID // Of the rollout that was read before, empty where none was.
 	observedStep     string
 	observedRevision int64
 	toRevision       int64
@@ -135,7 +137,7 @@ func (o *actionOptions) run(ctx context.Context, name string) error {
 	if o.dryRun == "server" {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	answer, err := o.call(rollouts, ctx, name, &v1alpha1.RolloutAction{Spec: o.body}, options)
+	answer, err := o.call(rollouts, ctx, name, &v1alpha1.RolloutAction{Metadata: metav1.ObjectMeta{UID: o.uid}, Spec: o.body}, options)
 	if err != nil {
 		return err
 	}

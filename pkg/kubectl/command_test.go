@@ -109,6 +109,9 @@ func TestConfirm(t *testing.T) {
 			if (s.sent.Spec.ObservedStep != nil && *s.sent.Spec.ObservedStep == "p25" && *s.sent.Spec.ObservedRevision == 2) != test.observed {
 				t.Errorf("sent %+v", s.sent.Spec)
 			}
+			if read := s.asked[0] == "GET rollouts/web"; read != (test.name != "advance") || test.done != "" && (s.sent.Metadata.UID == "u") != read {
+				t.Errorf("asked %q, and sent %+v", s.asked, s.sent.Metadata)
+			}
 		})
 	}
 }

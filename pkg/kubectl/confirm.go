@@ -26,6 +26,9 @@ func (o *actionOptions) confirm(ctx context.Context, rollouts client.RolloutInte
 	if err != nil {
 		lines = []string{"What it would do cannot be shown: " + message(err)}
 	}
+	if rollout != nil {
+		o.uid = rollout.UID // Never another of the same name.
+	}
 	if len(lines) == 0 {
 		return nil
 	}

@@ -21,7 +21,8 @@ const (
 // does not hold, are refused with 409.
 type RolloutAction struct {
 	metav1.TypeMeta
-	// metadata may be left out. A name or namespace in it must be that of the Rollout.
+	// metadata may be left out. A name or namespace in it must be that of the Rollout. A uid or resourceVersion in it is a precondition:
+	// 409 where it is not that of the Rollout.
 	Metadata metav1.ObjectMeta
 
 	// spec is what is asked for. All of it may be left out, except where a verb needs it.
@@ -76,7 +77,8 @@ type RolloutActionStatus struct {
 // has a status. A revision that is not the current one, and a cluster that is not through, are refused with 409.
 type RolloutFeedback struct {
 	metav1.TypeMeta
-	// metadata may be left out. A name or namespace in it must be that of the Rollout.
+	// metadata may be left out. A name or namespace in it must be that of the Rollout. A uid in it is a precondition: 409 where it is not
+	// that of the Rollout. A resourceVersion is refused: what counts is spec.revision.
 	Metadata metav1.ObjectMeta
 
 	// spec is what the consumer says.

@@ -878,7 +878,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutAction(ref common.ReferenceCallbac
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata may be left out. A name or namespace in it must be that of the Rollout.",
+							Description: "metadata may be left out. A name or namespace in it must be that of the Rollout. A uid or resourceVersion in it is a precondition: 409 where it is not that of the Rollout.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
 						},
@@ -1276,7 +1276,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutFeedback(ref common.ReferenceCallb
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata may be left out. A name or namespace in it must be that of the Rollout.",
+							Description: "metadata may be left out. A name or namespace in it must be that of the Rollout. A uid in it is a precondition: 409 where it is not that of the Rollout. A resourceVersion is refused: what counts is spec.revision.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
 						},

@@ -31,7 +31,8 @@ const (
 // does not hold, are refused with 409.
 type RolloutAction struct {
 	metav1.TypeMeta `json:",inline"`
-	// metadata may be left out. A name or namespace in it must be that of the Rollout.
+	// metadata may be left out. A name or namespace in it must be that of the Rollout. A uid or resourceVersion in it is a precondition:
+	// 409 where it is not that of the Rollout.
 	// +optional
 	Metadata metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
@@ -115,7 +116,8 @@ type RolloutActionStatus struct {
 // has a status. A revision that is not the current one, and a cluster that is not through, are refused with 409.
 type RolloutFeedback struct {
 	metav1.TypeMeta `json:",inline"`
-	// metadata may be left out. A name or namespace in it must be that of the Rollout.
+	// metadata may be left out. A name or namespace in it must be that of the Rollout. A uid in it is a precondition: 409 where it is not
+	// that of the Rollout. A resourceVersion is refused: what counts is spec.revision.
 	// +optional
 	Metadata metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 

@@ -29,7 +29,11 @@ func ValidateRolloutAction(verb binnacle.RolloutVerb, action *binnacle.RolloutAc
 	return append(errs, validateReferences(spec.Clusters, namespace, fldPath.Child("clusters"))...)
 }
 
-// ValidateRolloutFeedback wants the reason to be one word.
+// ValidateRolloutFeedback wants the reason to be one word, and no version of the Rollout: each outcome makes another.
 func ValidateRolloutFeedback(feedback *binnacle.RolloutFeedback) field.ErrorList {
-	return ValidateConditionReason(field.NewPath("spec", "reason"), feedback.Spec.Reason)
+	errs := ValidateConditionReason(field.NewPath("spec", "reason"), feedback.Spec.Reason)
+	if feedback.Metadata.ResourceVersion != "" {
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "resourceVersion"), "spec.revision says what the outcome is of"))
+	}
+	return errs
 }

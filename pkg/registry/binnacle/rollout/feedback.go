@@ -24,9 +24,15 @@ const (
 // a step of a thousand clusters brings a thousand outcomes at once.
 type feedbacks struct {
 	mu   sync.Mutex
-	open map[types.NamespacedName]*batch
+	open map[about]*batch
 	// turn is held for a Rollout by whoever writes to it.
 	turn keymutex.KeyMutex
+}
+
+// about is the Rollout that an outcome is of, by its name and, where the consumer says it, its uid.
+type about struct {
+	types.NamespacedName
+	uid types.UID
 }
 
 // batch is outcomes that are written together. All but outcomes is valid once done is closed.
@@ -39,11 +45,11 @@ type batch struct {
 }
 
 func newFeedbacks() *feedbacks {
-	return &feedbacks{open: map[types.NamespacedName]*batch{}, turn: keymutex.NewHashed(0)}
+	return &feedbacks{open: map[about]*batch{}, turn: keymutex.NewHashed(0)}
 }
 
 // join adds an outcome to the open batch of a Rollout, or opens one, which the caller then has to write.
-func (f *feedbacks) join(rollout types.NamespacedName, outcome binnacle.RolloutFeedbackSpec) (b *batch, place int, opened bool) {
+func (f *feedbacks) join(rollout about, outcome binnacle.RolloutFeedbackSpec) (b *batch, place int, opened bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b = f.open[rollout]
@@ -56,7 +62,7 @@ func (f *feedbacks) join(rollout types.NamespacedName, outcome binnacle.RolloutF
 }
 
 // close lets nobody join a batch any more.
-func (f *feedbacks) close(rollout types.NamespacedName, b *batch) {
+func (f *feedbacks) close(rollout about, b *batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open[rollout] == b {
@@ -65,20 +71,20 @@ func (f *feedbacks) close(rollout types.NamespacedName, b *batch) {
 }
 
 // report stores an outcome, together with others, and returns the Rollout as it is then. Its errors are answers.
-func (m *Mover) report(ctx context.Context, rollout types.NamespacedName, outcome binnacle.RolloutFeedbackSpec, dryRun bool) (*binnacle.Rollout, error) {
+func (m *Mover) report(ctx context.Context, rollout about, outcome binnacle.RolloutFeedbackSpec, dryRun bool) (*binnacle.Rollout, error) {
 	if dryRun {
 		b := &batch{outcomes: []binnacle.RolloutFeedbackSpec{outcome}}
-		m.writeFeedback(ctx, rollout.Name, b, true)
+		m.writeFeedback(ctx, rollout, b, true)
 		return b.of(rollout.Name, 0)
 	}
 	b, place, opened := m.feedbacks.join(rollout, outcome)
 	if opened {
-		id := rollout.String()
+		id := rollout.String() // Of all uids: they are of one name.
 		m.feedbacks.turn.LockKey(id)
 		m.feedbacks.close(rollout, b)
 		// The others' outcomes do not end with this request.
 		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), feedbackPatience)
-		m.writeFeedback(shared, rollout.Name, b, false)
+		m.writeFeedback(shared, rollout, b, false)
 		cancel()
 		_ = m.feedbacks.turn.UnlockKey(id) // It fails for no key.
 		close(b.done)
@@ -100,10 +106,13 @@ func (b *batch) of(name string, place int) (*binnacle.Rollout, error) {
 }
 
 // writeFeedback stores the outcomes of a batch.
-func (m *Mover) writeFeedback(ctx context.Context, name string, b *batch, dryRun bool) {
+func (m *Mover) writeFeedback(ctx context.Context, rollout about, b *batch, dryRun bool) {
 	var before *binnacle.RolloutStatus
-	changed, err := m.rollouts.Change(ctx, name, dryRun, func(object runtime.Object) (runtime.Object, error) {
+	changed, err := m.rollouts.Change(ctx, rollout.Name, dryRun, func(object runtime.Object) (runtime.Object, error) {
 		existing := object.(*binnacle.Rollout)
+		if err := isAbout(existing, rollout.uid); err != nil {
+			return nil, err
+		}
 		if existing.DeletionTimestamp != nil {
 			return nil, going(existing)
 		}

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/tools/record"
 
@@ -70,6 +71,9 @@ type act struct {
 	*Mover
 	request planner.Request
 	dryRun  bool
+	// uid and version are what the Rollout must have, empty for any.
+	uid     types.UID
+	version string
 	// admit asks the hub's policies about the request, given what it would move.
 	admit func(*binnacle.Rollout) error
 
@@ -93,6 +97,9 @@ type act struct {
 func (a *act) do(ctx context.Context, name string) (*binnacle.Rollout, error) {
 	var err error
 	if a.first, err = a.get(ctx, name); err != nil {
+		return nil, err
+	}
+	if err := isAbout(a.first, a.uid); err != nil {
 		return nil, err
 	}
 	if err := a.prepare(ctx); err != nil {
@@ -207,6 +214,9 @@ func (a *act) try(ctx context.Context, object runtime.Object) (runtime.Object, e
 	if existing.DeletionTimestamp != nil {
 		return nil, going(existing)
 	}
+	if err := a.isVersion(existing); err != nil {
+		return nil, err
+	}
 	if a.admitted != existing.ResourceVersion {
 		a.admitted = existing.ResourceVersion
 		if err := a.admit(existing); err != nil {
@@ -245,6 +255,18 @@ func (a *act) try(ctx context.Context, object runtime.Object) (runtime.Object, e
 		return nil, err
 	}
 	return &updated, nil
+}
+
+// isVersion is 409 where the Rollout is not of the version that the request is about, unless the request itself made it so.
+func (a *act) isVersion(existing *binnacle.Rollout) error {
+	if a.version == "" || a.version == existing.ResourceVersion {
+		return nil
+	}
+	if repeated, err := planner.Repeated(existing, a.request); repeated || err != nil {
+		return err
+	}
+	return conflict(existing.Name, planner.ReasonPrecondition,
+		fmt.Sprintf("the precondition failed: its resourceVersion is %s, and the request is about %s", existing.ResourceVersion, a.version))
 }
 
 // hasKeyOf says whether the key that was claimed is that of the Rollout still: one that was not started may get another.

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
@@ -45,6 +46,14 @@ func moved(rollout *binnacle.Rollout) error {
 	}
 	return conflict(rollout.Name, planner.ReasonPrecondition,
 		fmt.Sprintf("another request moved the rollout meanwhile (the rollout is %s in %s at revision %d)", status.Phase, step, status.Revision))
+}
+
+// isAbout is 409 where a request is about another Rollout of the same name. Without a uid it is about any.
+func isAbout(rollout *binnacle.Rollout, uid types.UID) error {
+	if uid == "" || uid == rollout.UID {
+		return nil
+	}
+	return conflict(rollout.Name, planner.ReasonPrecondition, fmt.Sprintf("the precondition failed: its uid is %s, and the request is about %s", rollout.UID, uid))
 }
 
 // going is 409 for a Rollout that is being deleted.

@@ -56,6 +56,7 @@ func (r *ActionREST) Create(ctx context.Context, name string, obj runtime.Object
 	a := act{
 		Mover: r.mover, dryRun: dryrun.IsDryRun(options.DryRun),
 		request: planner.Request{Verb: r.verb, Actor: actor(ctx), RolloutActionSpec: action.Spec},
+		uid:     action.Metadata.UID, version: action.Metadata.ResourceVersion,
 		admit: func(existing *binnacle.Rollout) error {
 			if createValidation == nil {
 				return nil

@@ -49,18 +49,19 @@ func (r *FeedbackREST) Create(ctx context.Context, name string, obj runtime.Obje
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(binnacle.Kind("RolloutFeedback"), name, errs)
 	}
-	about, err := r.mover.recent(ctx, name)
+	known, err := r.mover.recent(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if createValidation != nil {
 		asked := feedback.DeepCopy()
-		asked.Metadata, asked.Status = parent(about), statusOf(about)
+		asked.Metadata, asked.Status = parent(known), statusOf(known)
 		if err := createValidation(ctx, asked); err != nil {
 			return nil, err
 		}
 	}
-	after, err := r.mover.report(ctx, types.NamespacedName{Namespace: about.Namespace, Name: name}, feedback.Spec, dryrun.IsDryRun(options.DryRun))
+	rollout := about{types.NamespacedName{Namespace: known.Namespace, Name: name}, feedback.Metadata.UID}
+	after, err := r.mover.report(ctx, rollout, feedback.Spec, dryrun.IsDryRun(options.DryRun))
 	if err != nil {
 		return nil, err
 	}

@@ -203,13 +203,13 @@ func TestFeedback(t *testing.T) {
 	}, 100)
 	good := binnacle.RolloutFeedbackSpec{Cluster: binnacle.ClusterReference{Name: "c0"}, Revision: 1, Outcome: binnacle.OutcomeSucceeded}
 	before := w.writes()
-	if after, err := w.mover.report(w.ctx(), app, good, true); err != nil || after.Status.Counts.Succeeded != 1 || w.writes() != before {
+	if after, err := w.mover.report(w.ctx(), about{app, ""}, good, true); err != nil || after.Status.Counts.Succeeded != 1 || w.writes() != before {
 		t.Errorf("a dry run: %v, %d writes", err, w.writes()-before)
 	}
 	late := good
 	late.Revision = 7
 	b := &batch{outcomes: []binnacle.RolloutFeedbackSpec{late, good}}
-	w.mover.writeFeedback(w.ctx(), "app", b, false)
+	w.mover.writeFeedback(w.ctx(), about{app, ""}, b, false)
 	if _, err := b.of("app", 0); !apierrors.IsConflict(err) {
 		t.Errorf("an outcome for another revision: %v", err)
 	}
