@@ -3,7 +3,9 @@ package clusterstatus
 import (
 	"maps"
 	"slices"
+	"strconv"
 
+	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
 	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
 )
 
@@ -21,6 +23,8 @@ type slice struct {
 	// keyed says that the decision has a key: without one, its name stands for it.
 	keyed    bool
 	clusters map[string]struct{}
+	// revision, index and count are what the slice says of the whole decision, empty where it says nothing.
+	revision, index, count string
 }
 
 func newPlacements() *placements {
@@ -56,7 +60,8 @@ func sliceOf(object *multicluster.PlacementDecision) slice {
 	if !keyed {
 		name = object.Name
 	}
-	s := slice{decision: object.Namespace + "/" + name, keyed: keyed, clusters: map[string]struct{}{}}
+	s := slice{decision: object.Namespace + "/" + name, keyed: keyed, clusters: map[string]struct{}{}, revision: object.Labels[binnacle.LabelDecisionRevision],
+		index: object.Labels[multicluster.DecisionIndexLabel], count: object.Annotations[binnacle.AnnotationDecisionSlices]}
 	for _, chosen := range object.Decisions {
 		ref := chosen.ClusterProfileRef
 		if ref.Name == nil {
@@ -69,6 +74,28 @@ func sliceOf(object *multicluster.PlacementDecision) slice {
 		s.clusters[namespace+"/"+*ref.Name] = struct{}{}
 	}
 	return s
+}
+
+// isWhole says whether slices of one decision are all of one revision, and all that there are of it (docs/consuming-decisions.md). Where none says
+// its revision and their number, nobody can tell: they are taken as they stand.
+func isWhole(of []slice) bool {
+	tells := func(s slice) bool { return s.revision != "" && s.count != "" }
+	if !slices.ContainsFunc(of, tells) {
+		return true
+	}
+	indexes := map[string]bool{}
+	for _, s := range of {
+		if s.revision != of[0].revision || s.count != strconv.Itoa(len(of)) {
+			return false
+		}
+		indexes[s.index] = true
+	}
+	for i := range of {
+		if !indexes[strconv.Itoa(i)] {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *placements) add(cluster, decision string, n int) {

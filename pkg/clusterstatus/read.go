@@ -53,23 +53,24 @@ func (e *Engine) Clusters(namespaces []string) []Cluster {
 	return found
 }
 
-// Decision returns the clusters, as namespace/name, that the slices of a decision name, in no order and some perhaps twice. Slices without
-// a decision-key belong to none.
-func (e *Engine) Decision(namespace, key string) []string {
+// Decision returns the clusters, as namespace/name, that the slices of a decision name, in no order and some perhaps twice, and whether the
+// slices are whole: where they are not, somebody is about to write others. Slices without a decision-key belong to none.
+func (e *Engine) Decision(namespace, key string) (clusters []string, whole bool) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if e.model == nil {
-		return nil
+		return nil, false
 	}
-	var found []string
+	var of []slice
 	for _, slice := range e.model.placements.slices {
 		if slice.keyed && slice.decision == namespace+"/"+key {
+			of = append(of, slice)
 			for cluster := range slice.clusters {
-				found = append(found, cluster)
+				clusters = append(clusters, cluster)
 			}
 		}
 	}
-	return found
+	return clusters, isWhole(of)
 }
 
 // MassSilence says whether so many clusters went silent at once that the hub is suspect.

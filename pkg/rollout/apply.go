@@ -51,6 +51,12 @@ func Tick(in Input) Result {
 		r.letGo()
 		return r.finish(false)
 	}
+	if in.Blocked != nil {
+		r.blocked = true
+		r.letGo()
+		r.judge()
+		return r.finish(false)
+	}
 	r.follow()
 	r.judge()
 	r.blocked = in.MassSilence

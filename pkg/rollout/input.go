@@ -49,7 +49,15 @@ type Input struct {
 	Targets []Target
 	// MassSilence says that so many clusters went silent at once that the hub is suspect. Nobody is let in then.
 	MassSilence bool
-	Now         time.Time
+	// Blocked is why nothing can be done by itself, nil where nothing is in the way. Targets need not say who is selected then.
+	Blocked *Blocked
+	Now     time.Time
+}
+
+// Blocked is why a tick lets nobody in, and only deleted clusters go.
+type Blocked struct {
+	// Reason is one word for programs, and Message is for people.
+	Reason, Message string
 }
 
 // Actor is who asks.
@@ -102,6 +110,8 @@ const (
 	ReasonRevision     = "Revision"   // The revision is not the current one, or not recorded.
 	ReasonNotFailed    = "NotFailed"  // No such cluster failed.
 	ReasonNoSuchStep   = "NoSuchStep" // The plan has no such step, or it was taken.
+	// ReasonDecisionIncomplete says that the targets' decision is being written.
+	ReasonDecisionIncomplete = "DecisionIncomplete"
 )
 
 func (r *Refusal) Error() string { return r.Message }

@@ -49,10 +49,28 @@ type fakeView struct {
 	mu      sync.Mutex
 	phases  map[string]binnacle.ClusterPhase
 	suspect bool
+	// decision is what each decision has, and half says that its slices are not whole.
+	decision []string
+	half     bool
 }
 
 func (*fakeView) Barrier(context.Context) (int64, error) { return 1, nil }
-func (*fakeView) Decision(string, string) []string       { return nil }
+
+func (v *fakeView) Decision(string, string) ([]string, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.decision, !v.half
+}
+
+// decide writes the decision that targets may name.
+func (v *fakeView) decide(whole bool, names ...string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.decision, v.half = nil, !whole
+	for _, name := range names {
+		v.decision = append(v.decision, "fleet/"+name)
+	}
+}
 
 func (v *fakeView) MassSilence() bool {
 	v.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/clusterstatus/viewlog"
 	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
 )
 
@@ -21,12 +22,16 @@ func conflict(name, reason, message string) error {
 	return status
 }
 
-// answer is what a client is told of a refusal of the planner: 422 where the body is wrong by itself, 409 where the rollout is in the way.
+// answer is what a client is told of a refusal of the planner: 422 where the body is wrong by itself, 409 where the rollout is in the way, 503
+// where it passes by itself.
 // Other errors are returned as they are.
 func answer(name string, err error) error {
 	var refusal *planner.Refusal
 	if !errors.As(err, &refusal) {
 		return err
+	}
+	if refusal.Reason == planner.ReasonDecisionIncomplete {
+		return viewlog.Unavailable(refusal.Message)
 	}
 	if refusal.Field == "" {
 		return conflict(name, refusal.Reason, refusal.Message)
@@ -35,6 +40,12 @@ func answer(name string, err error) error {
 	return apierrors.NewInvalid(binnacle.Kind("RolloutAction"), name, field.ErrorList{
 		field.Forbidden(field.NewPath(parts[0], parts[1:]...), refusal.Message),
 	})
+}
+
+// halfWritten is the refusal where the slices of the targets' decision are not all of one revision, or some are missing.
+func halfWritten(key string) error {
+	return &planner.Refusal{Reason: planner.ReasonDecisionIncomplete,
+		Message: fmt.Sprintf("the slices of the decision %q, which spec.targets names, are not whole: its producer is writing them, or has to write them again. Try again", key)}
 }
 
 // moved is 409 for a request that named no precondition and came after one that it did not know of.

@@ -22,8 +22,8 @@ type View interface {
 	Cluster(key string) (clusterstatus.Cluster, bool)
 	// Clusters returns the clusters of namespaces.
 	Clusters(namespaces []string) []clusterstatus.Cluster
-	// Decision returns the clusters, as namespace/name, of a decision.
-	Decision(namespace, key string) []string
+	// Decision returns the clusters, as namespace/name, of a decision, and whether its slices are whole.
+	Decision(namespace, key string) (clusters []string, whole bool)
 	// MassSilence says whether the hub is suspect.
 	MassSilence() bool
 }
@@ -68,7 +68,10 @@ func (m *Mover) selected(ctx context.Context, rollout *binnacle.Rollout) ([]clus
 	}
 	var keys []string
 	if targets.Decision != nil {
-		keys = m.view.Decision(rollout.Namespace, targets.Decision.Key)
+		var whole bool
+		if keys, whole = m.view.Decision(rollout.Namespace, targets.Decision.Key); !whole {
+			return nil, halfWritten(targets.Decision.Key)
+		}
 	}
 	for _, reference := range targets.Clusters {
 		keys = append(keys, keyOf(rollout, reference))

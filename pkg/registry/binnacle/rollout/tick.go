@@ -34,8 +34,8 @@ func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Tim
 	if err != nil {
 		return time.Time{}, err
 	}
-	in, err := m.input(ctx, rollout, true)
-	if err != nil { // Who is selected cannot be said; what was decided is published in any case.
+	in, err := m.due(ctx, rollout)
+	if err != nil { // What was decided is published in any case.
 		return time.Time{}, errors.Join(err, m.project(ctx, rollout))
 	}
 	result := planner.Tick(in)
@@ -47,7 +47,31 @@ func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Tim
 	if result.Next != nil {
 		next = result.Next.Time
 	}
-	return next, m.project(ctx, rollout)
+	err = m.project(ctx, rollout)
+	switch soon := in.Now.Add(untilWhole); {
+	case in.Blocked == nil:
+	case in.Blocked.Reason != planner.ReasonDecisionIncomplete:
+		err = errors.Join(errors.New(in.Blocked.Message), err)
+	case next.IsZero() || next.After(soon):
+		next = soon
+	}
+	return next, err
+}
+
+// untilWhole is in how long a Rollout is ticked again whose targets' decision is being written.
+const untilWhole = time.Second
+
+// due is what a tick decides on. Where nobody can say who is selected, it says why; of those who were deleted, that can be said.
+func (m *Mover) due(ctx context.Context, rollout *binnacle.Rollout) (planner.Input, error) {
+	ended := rollout.Status.Phase == binnacle.RolloutAborted || rollout.Status.Phase == binnacle.RolloutRolledBack
+	in, err := m.input(ctx, rollout, !ended)
+	var refusal *planner.Refusal
+	if !errors.As(err, &refusal) {
+		return in, err
+	}
+	in, err = m.input(ctx, rollout, false)
+	in.Blocked = &planner.Blocked{Reason: refusal.Reason, Message: refusal.Message}
+	return in, err
 }
 
 // swap stores what a tick makes of a Rollout: result, unless somebody has written it since.
@@ -69,7 +93,7 @@ func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, result plan
 			if seen, err = m.catchUp(ctx, existing, seen); err != nil {
 				return nil, err
 			}
-			in, err := m.input(ctx, existing, true)
+			in, err := m.due(ctx, existing)
 			if err != nil {
 				return nil, err
 			}
