@@ -131,7 +131,7 @@ func (r *run) admit() {
 		case !waits(c) || target == nil:
 		case r.held(target):
 			if all {
-				c.State, c.Reason = binnacle.ClusterHeld, target.Reason
+				hold(c, target)
 			}
 		case all, c.State == binnacle.ClusterHeld && len(add) < room && (!ring || matchesAny(rings, target.Labels)):
 			add = append(add, i)

@@ -39,8 +39,15 @@ func (r *run) describeHeld() {
 		r.condition(binnacle.ConditionHeld, metav1.ConditionTrue, binnacle.ReasonMassSilence, "many clusters went silent at once: nobody is let in before it is known why")
 	case !r.looked && r.is(binnacle.ConditionHeld) && active:
 	case status.Counts.Held > 0 && (active || !status.Phase.Finished()):
-		r.condition(binnacle.ConditionHeld, metav1.ConditionTrue, binnacle.ReasonDisconnected,
-			"kept back since they do not report: "+r.names(binnacle.ClusterHeld))
+		ending := func(c *binnacle.RolloutCluster) bool {
+			return c.State == binnacle.ClusterHeld && c.Reason == binnacle.ReasonTerminating
+		}
+		silent := func(c *binnacle.RolloutCluster) bool { return c.State == binnacle.ClusterHeld && !ending(c) }
+		if names := r.names(silent); names != "" {
+			r.condition(binnacle.ConditionHeld, metav1.ConditionTrue, binnacle.ReasonDisconnected, "kept back since they do not report: "+names)
+		} else {
+			r.condition(binnacle.ConditionHeld, metav1.ConditionTrue, binnacle.ReasonTerminating, "kept back since their ClusterProfiles are being deleted: "+r.names(ending))
+		}
 	default:
 		r.condition(binnacle.ConditionHeld, metav1.ConditionFalse, "None", "")
 	}

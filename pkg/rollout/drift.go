@@ -23,6 +23,7 @@ func (r *run) follow() {
 		}
 	}
 	r.noteSince(before, "leave")
+	r.passOver()
 	joined := r.joined()
 	switch {
 	case r.spec.Drift == binnacle.DriftFreeze || len(r.status.Clusters)+len(joined) > MaxTargets:
@@ -33,6 +34,16 @@ func (r *run) follow() {
 	default:
 		r.leaveOut(nil)
 		r.append(joined)
+	}
+}
+
+// passOver holds who waits and is being deleted: no step is left for it. Who waits for the last step is held by that.
+func (r *run) passOver() {
+	for i := range r.status.Clusters {
+		c := &r.status.Clusters[i]
+		if target := r.targetOf(c); target != nil && target.Terminating && waits(c) && c.Reason != binnacle.ReasonJoined {
+			hold(c, target)
+		}
 	}
 }
 
@@ -79,7 +90,7 @@ func (r *run) skip(c *binnacle.RolloutCluster, reason string) {
 func (r *run) joined() []place {
 	var refs []binnacle.ClusterReference
 	for ref, target := range r.targets {
-		if !target.Selected {
+		if !target.Selected || target.Terminating {
 			continue
 		}
 		if i, known := r.index[ref]; !known || r.status.Clusters[i].State == binnacle.ClusterSkipped {

@@ -73,7 +73,7 @@ func (r *run) isLeft() bool {
 		return false
 	}
 	return slices.ContainsFunc(r.status.Clusters, func(c binnacle.RolloutCluster) bool {
-		return waits(&c) || c.State == binnacle.ClusterLeaving
+		return waits(&c) && c.Reason != binnacle.ReasonTerminating || c.State == binnacle.ClusterLeaving
 	})
 }
 

@@ -74,12 +74,13 @@ func (r *run) prune() {
 	})
 }
 
-// restore goes back to who was through at a revision, as far as they still exist.
+// restore goes back to who was through at a revision, as far as they still exist, and are not about to be deleted.
 func (r *run) restore(revision int64) {
 	var back []int
 	for i := range r.status.Clusters {
 		c := &r.status.Clusters[i]
-		want := WasThrough(c, revision) && r.targetOf(c) != nil
+		target := r.targetOf(c)
+		want := WasThrough(c, revision) && target != nil && (IsThrough(c) || !target.Terminating)
 		switch {
 		case want && !IsThrough(c):
 			back = append(back, i)

@@ -40,6 +40,8 @@ type Target struct {
 	Connected bool
 	// Reason says in one word why it does not.
 	Reason string
+	// Terminating says that the ClusterProfile is being deleted. Such a cluster is never let in; one that is through stays until it is gone.
+	Terminating bool
 }
 
 // Input is all that a decision depends on.

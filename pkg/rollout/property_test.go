@@ -85,7 +85,10 @@ func randomPlan(random *rand.Rand) []binnacle.RolloutStep {
 
 // happen lets something happen to the world, and returns what.
 func (w *world) happen(random *rand.Rand) string {
-	switch random.Intn(12) {
+	switch random.Intn(13) {
+	case 12:
+		w.targets[random.Intn(len(w.targets))].Terminating = true
+		return "terminate"
 	case 0:
 		name := fmt.Sprintf("join-%d", random.Intn(1000))
 		if !slices.ContainsFunc(w.targets, func(t rollout.Target) bool { return t.Name == name }) {
@@ -205,6 +208,15 @@ func (w *world) stays(old *binnacle.RolloutStatus, what string) {
 	targets := map[string]rollout.Target{}
 	for _, target := range w.targets {
 		targets[target.Name] = target
+	}
+	was := map[string]bool{}
+	for i := range old.Clusters {
+		was[old.Clusters[i].Name] = rollout.IsThrough(&old.Clusters[i])
+	}
+	for name, c := range now {
+		if rollout.IsThrough(c) && !was[name] && targets[name].Terminating {
+			w.t.Errorf("%s: %s came in and is being deleted", what, name)
+		}
 	}
 	for i := range old.Clusters {
 		c := &old.Clusters[i]

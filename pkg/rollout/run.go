@@ -76,9 +76,17 @@ func (r *run) is(condition string) bool {
 	return meta.IsStatusConditionTrue(r.status.Conditions, condition)
 }
 
-// held says whether a cluster is passed over, and why.
+// held says whether a cluster is passed over.
 func (r *run) held(target *Target) bool {
-	return target != nil && !target.Connected && r.spec.Disconnected != binnacle.DisconnectedInclude
+	return target != nil && (target.Terminating || !target.Connected && r.spec.Disconnected != binnacle.DisconnectedInclude)
+}
+
+// hold marks a cluster that is passed over.
+func hold(c *binnacle.RolloutCluster, target *Target) {
+	c.State, c.Reason = binnacle.ClusterHeld, target.Reason
+	if target.Terminating {
+		c.Reason = binnacle.ReasonTerminating
+	}
 }
 
 // IsThrough says whether a cluster is in the decision.

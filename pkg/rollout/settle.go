@@ -33,9 +33,9 @@ func (r *run) judge() {
 	if !r.is(binnacle.ConditionStopped) {
 		switch failed, budget := r.failed(), r.budget(); {
 		case failed > budget:
-			r.stop(binnacle.ReasonBudgetExceeded, fmt.Sprintf("%d failed, more than the failure budget of %d: %s", failed, budget, r.names(binnacle.ClusterFailed)))
+			r.stop(binnacle.ReasonBudgetExceeded, fmt.Sprintf("%d failed, more than the failure budget of %d: %s", failed, budget, r.names(is(binnacle.ClusterFailed))))
 		case isOver(step.Deadline, r.now):
-			r.stop(binnacle.ReasonDeadlineExceeded, "not settled in time: "+r.names(binnacle.ClusterIn))
+			r.stop(binnacle.ReasonDeadlineExceeded, "not settled in time: "+r.names(is(binnacle.ClusterIn)))
 		}
 	}
 	r.runTimers()
@@ -126,12 +126,17 @@ func (r *run) count() {
 	r.status.Counts = counts
 }
 
-// names are the first clusters in a state, for people.
-func (r *run) names(state binnacle.RolloutClusterState) string {
+// is asks for clusters in a state.
+func is(state binnacle.RolloutClusterState) func(*binnacle.RolloutCluster) bool {
+	return func(c *binnacle.RolloutCluster) bool { return c.State == state }
+}
+
+// names are the first clusters of a kind, for people.
+func (r *run) names(of func(*binnacle.RolloutCluster) bool) string {
 	const most = 10
 	var names []string
 	for _, c := range r.status.Clusters {
-		if c.State != state {
+		if !of(&c) {
 			continue
 		}
 		if len(names) == most {

@@ -17,7 +17,7 @@ func (r *run) start(actor Actor) error {
 	r.looked = true
 	var refs []binnacle.ClusterReference
 	for ref, target := range r.targets {
-		if target.Selected {
+		if target.Selected && (!target.Terminating || r.isIn(ref)) {
 			refs = append(refs, ref)
 		}
 	}
@@ -40,6 +40,12 @@ func (r *run) start(actor Actor) error {
 	}
 	r.leaveOut(nil)
 	return nil
+}
+
+// isIn says whether a cluster is through.
+func (r *run) isIn(ref binnacle.ClusterReference) bool {
+	i, known := r.index[ref]
+	return known && IsThrough(&r.status.Clusters[i])
 }
 
 // fits makes the run begin at the revision before, and forgets all revisions before that where there are too many clusters otherwise.
@@ -96,8 +102,11 @@ func (r *run) isStale() bool {
 		if !target.Selected {
 			continue
 		}
-		selected++
-		if i, known := r.index[ref]; !known || r.status.Clusters[i].State == binnacle.ClusterSkipped {
+		i, known := r.index[ref]
+		switch isOf := known && r.status.Clusters[i].State != binnacle.ClusterSkipped; {
+		case isOf:
+			selected++
+		case !target.Terminating:
 			return true
 		}
 	}

@@ -87,7 +87,7 @@ func (r *run) plan(index int) stepPlan {
 		}
 		target := r.targetOf(c)
 		switch {
-		case target == nil:
+		case target == nil || target.Terminating && !last: // A step need not wait for who will never come.
 			continue
 		case last || ring && matchesAny(rings, target.Labels):
 		case ring || through+len(p.add) >= p.planned:
@@ -95,6 +95,9 @@ func (r *run) plan(index int) stepPlan {
 		}
 		if r.held(target) {
 			p.held = append(p.held, i)
+			if target.Terminating {
+				through-- // It is not planned either.
+			}
 		} else {
 			p.add = append(p.add, i)
 		}
@@ -151,7 +154,7 @@ func (r *run) isHeld(p stepPlan) bool {
 func (r *run) hold(p stepPlan) {
 	for _, i := range p.held {
 		c := &r.status.Clusters[i]
-		c.State, c.Reason = binnacle.ClusterHeld, r.targetOf(c).Reason
+		hold(c, r.targetOf(c))
 	}
 }
 

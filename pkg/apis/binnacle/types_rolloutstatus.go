@@ -76,6 +76,8 @@ const (
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 	// ReasonDisconnected says that clusters do not report.
 	ReasonDisconnected = "Disconnected"
+	// ReasonTerminating says that ClusterProfiles are being deleted. It is of held clusters too.
+	ReasonTerminating = "Terminating"
 )
 
 // RolloutWait is what a rollout waits for.

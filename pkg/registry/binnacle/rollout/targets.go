@@ -123,7 +123,8 @@ func keyOf(rollout *binnacle.Rollout, reference binnacle.ClusterReference) strin
 // targetOf says of a cluster what the planner needs to know. Who reported before and is silent now is not connected; of who never reported
 // nothing is known, and it is treated as one that does.
 func targetOf(c clusterstatus.Cluster) *planner.Target {
-	target := &planner.Target{Name: c.Profile.Name, Namespace: c.Profile.Namespace, Labels: c.Profile.Labels, Connected: true}
+	target := &planner.Target{Name: c.Profile.Name, Namespace: c.Profile.Namespace, Labels: c.Profile.Labels, Connected: true,
+		Terminating: c.Profile.DeletionTimestamp != nil}
 	if c.Status.Status.Phase == binnacle.ClusterUnreachable {
 		target.Connected = false
 		if reachable := meta.FindStatusCondition(c.Status.Status.Conditions, binnacle.ConditionReachable); reachable != nil {
