@@ -115,34 +115,51 @@ func (r *run) takeOut(c *binnacle.RolloutCluster) {
 	c.History, c.Slice = append(c.History, r.status.Revision), 0
 }
 
-// letIn adds clusters to the decision: to the last slice that has any, then to new ones. All that goes must have gone before.
+// letIn adds clusters to the decision. All that goes must have gone before.
 func (r *run) letIn(clusters []int) {
 	if len(clusters) == 0 {
 		return
 	}
 	r.revise()
-	slice, filled := r.lastSlice()
+	places := r.places()
 	for _, i := range clusters {
-		if filled == multicluster.MaxDecisionsPerSlice {
-			slice, filled = slice+1, 0
-		}
 		c := &r.status.Clusters[i]
-		c.History, c.State, c.Reason, c.Slice = append(c.History, r.status.Revision), binnacle.ClusterIn, "", slice
-		filled++
+		c.History, c.State, c.Reason, c.Slice = append(c.History, r.status.Revision), binnacle.ClusterIn, "", places.take()
 	}
 }
 
-// lastSlice is the last slice that has clusters, and how many.
-func (r *run) lastSlice() (slice int32, filled int) {
+// freePlaces are where clusters that come in go: to the last slice that has any, then to what is free in those before it, from the lowest, then
+// to new ones. Nobody is moved for it. Since a new slice is begun only when all others are full, there are never more than the most clusters
+// that ever were in at once need: 1 for each 100, rounded up.
+type freePlaces struct {
+	filled []int
+	// at is the slice that is filled, and next where the search for holes goes on.
+	at, next int
+}
+
+func (r *run) places() *freePlaces {
+	p := &freePlaces{filled: []int{0}}
 	for i := range r.status.Clusters {
-		c := &r.status.Clusters[i]
-		switch {
-		case !IsThrough(c) || c.Slice < slice:
-		case c.Slice > slice:
-			slice, filled = c.Slice, 1
-		default:
-			filled++
+		if c := &r.status.Clusters[i]; IsThrough(c) {
+			for int(c.Slice) >= len(p.filled) {
+				p.filled = append(p.filled, 0)
+			}
+			p.filled[c.Slice]++
 		}
 	}
-	return slice, filled
+	p.at = len(p.filled) - 1
+	return p
+}
+
+// take is the slice of the next cluster.
+func (p *freePlaces) take() int32 {
+	for p.filled[p.at] >= multicluster.MaxDecisionsPerSlice {
+		p.at = p.next
+		p.next++
+		if p.at == len(p.filled) {
+			p.filled = append(p.filled, 0)
+		}
+	}
+	p.filled[p.at]++
+	return int32(p.at)
 }
