@@ -68,13 +68,13 @@ func stepText(rollout *v1alpha1.Rollout, now time.Time) string {
 // phaseText is the phase with why it is held up.
 func phaseText(rollout *v1alpha1.Rollout) string {
 	text := string(phaseOf(rollout))
-	for _, kind := range []string{v1alpha1.ConditionStopped, v1alpha1.ConditionPaused, v1alpha1.ConditionHeld} {
+	for _, kind := range []string{v1alpha1.ConditionStopped, v1alpha1.ConditionPaused, v1alpha1.ConditionBlocked, v1alpha1.ConditionHeld} {
 		c := meta.FindStatusCondition(rollout.Status.Conditions, kind)
-		if c == nil || c.Status != metav1.ConditionTrue || kind == v1alpha1.ConditionHeld && c.Reason == v1alpha1.ReasonDisconnected {
+		if c == nil || c.Status != metav1.ConditionTrue || kind == v1alpha1.ConditionHeld && c.Reason != v1alpha1.ReasonMassSilence {
 			continue
 		}
 		said := c.Message
-		if said == "" || kind == v1alpha1.ConditionStopped {
+		if said == "" || kind == v1alpha1.ConditionStopped || kind == v1alpha1.ConditionBlocked {
 			said = strings.TrimSuffix(c.Reason+": "+c.Message, ": ")
 		}
 		return text + " (" + said + ")"

@@ -115,3 +115,17 @@ func TestScreen(t *testing.T) {
 		t.Errorf("after %q, drew (-want +got):\n%s", said, diff)
 	}
 }
+
+// TestPhaseTellsWhatBlocks wants the phase to say what is in the way, and not what the counts say already.
+func TestPhaseTellsWhatBlocks(t *testing.T) {
+	for want, condition := range map[string]metav1.Condition{
+		"Progressing (NameTaken: delete app-1)": {Type: v1alpha1.ConditionBlocked, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonNameTaken, Message: "delete app-1"},
+		"Progressing (many went silent)":        {Type: v1alpha1.ConditionHeld, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonMassSilence, Message: "many went silent"},
+		"Progressing":                           {Type: v1alpha1.ConditionHeld, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonTerminating, Message: "c1"},
+	} {
+		rollout := newRollout(func(r *v1alpha1.Rollout) { r.Status.Conditions = []metav1.Condition{condition} })
+		if got := phaseText(rollout); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -43,6 +43,7 @@ func Apply(in Input, req Request) (Result, error) {
 // Tick does what is due by itself: it follows the targets, lets in who was held and, at most, takes one step.
 func Tick(in Input) Result {
 	r := newRun(&in)
+	r.ticked = true
 	if r.status.Phase == pending {
 		return r.finish(false)
 	}

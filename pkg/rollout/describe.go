@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
@@ -28,6 +29,22 @@ func (r *run) describe() {
 		r.condition(binnacle.ConditionDrifted, metav1.ConditionFalse, "None", "")
 	}
 	r.describeHeld()
+	r.describeBlocked()
+}
+
+// describeBlocked says what is in the way of ticks. While the reason stays the same, so does the message, which may name another cluster each
+// time: nothing is written for that.
+func (r *run) describeBlocked() {
+	status, known := r.status, meta.FindStatusCondition(r.status.Conditions, binnacle.ConditionBlocked)
+	follows := status.Phase == completed && (r.spec.Drift != binnacle.DriftFreeze || status.Counts.Held+status.Counts.Pending > 0)
+	switch blocked := r.in.Blocked; {
+	case status.Phase.Finished() && !follows, r.ticked && blocked == nil:
+		r.condition(binnacle.ConditionBlocked, metav1.ConditionFalse, "None", "")
+	case !r.ticked || blocked.Quiet:
+	case known != nil && known.Status == metav1.ConditionTrue && known.Reason == blocked.Reason && known.ObservedGeneration == r.in.Rollout.Generation:
+	default:
+		r.condition(binnacle.ConditionBlocked, metav1.ConditionTrue, blocked.Reason, blocked.Message)
+	}
 }
 
 // describeHeld says who is kept back. Whether the hub is suspect is known only to calls that look at the targets.

@@ -58,8 +58,10 @@ type Input struct {
 
 // Blocked is why a tick lets nobody in, and only deleted clusters go.
 type Blocked struct {
-	// Reason is one word for programs, and Message is for people.
+	// Reason is one word for programs, and Message is for people: both of the condition Blocked.
 	Reason, Message string
+	// Quiet says that the condition stays as it is, since this may be over in a moment.
+	Quiet bool
 }
 
 // Actor is who asks.
@@ -112,8 +114,6 @@ const (
 	ReasonRevision     = "Revision"   // The revision is not the current one, or not recorded.
 	ReasonNotFailed    = "NotFailed"  // No such cluster failed.
 	ReasonNoSuchStep   = "NoSuchStep" // The plan has no such step, or it was taken.
-	// ReasonDecisionIncomplete says that the targets' decision is being written.
-	ReasonDecisionIncomplete = "DecisionIncomplete"
 )
 
 func (r *Refusal) Error() string { return r.Message }

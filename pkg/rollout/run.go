@@ -26,6 +26,8 @@ type run struct {
 	noted int
 	// blocked says that nothing takes the next step before a cluster or the hub changes.
 	blocked bool
+	// ticked says that this is a tick, which alone knows whether anything is in its way.
+	ticked bool
 	// looked says that the targets were looked at, so that what depends on them can be told.
 	looked bool
 }

@@ -66,6 +66,8 @@ const (
 	ConditionHeld = "Held"
 	// ConditionDrifted says whether clusters joined that the run leaves out.
 	ConditionDrifted = "Drifted"
+	// ConditionBlocked says whether something keeps the server from what is due by itself: nobody is let in, and only who is deleted goes.
+	ConditionBlocked = "Blocked"
 )
 
 // Reasons of the conditions of a Rollout. MassSilence is one of Held too.
@@ -78,6 +80,12 @@ const (
 	ReasonDisconnected = "Disconnected"
 	// ReasonTerminating says that ClusterProfiles are being deleted. It is of held clusters too.
 	ReasonTerminating = "Terminating"
+	// ReasonExpression says that the expression of the targets cannot be evaluated, as for its cost.
+	ReasonExpression = "Expression"
+	// ReasonNameTaken says that a slice would have the name of somebody else's PlacementDecision.
+	ReasonNameTaken = "NameTaken"
+	// ReasonDecisionIncomplete says that the slices of the targets' decision have not been whole for 30 s.
+	ReasonDecisionIncomplete = "DecisionIncomplete"
 )
 
 // RolloutWait is what a rollout waits for.
@@ -140,7 +148,7 @@ type RolloutStatus struct {
 	// counts are how many clusters are in each state.
 	Counts RolloutCounts
 
-	// conditions are Complete, Paused, Stopped, Held and Drifted.
+	// conditions are Complete, Paused, Stopped, Held, Drifted and Blocked.
 	Conditions []metav1.Condition
 
 	// clusters are the targets in their order, and who was through before.

@@ -2068,7 +2068,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutStatus(ref common.ReferenceCallbac
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are Complete, Paused, Stopped, Held and Drifted.",
+							Description: "conditions are Complete, Paused, Stopped, Held, Drifted and Blocked.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

@@ -44,7 +44,7 @@ func (m *Mover) choose(rollout *binnacle.Rollout) (*choice, error) {
 }
 
 // reasonExpression is the reason of a refusal since the expression of the targets cannot be evaluated.
-const reasonExpression = "Expression"
+const reasonExpression = binnacle.ReasonExpression
 
 // unselected is the refusal where nobody can say which clusters are taken.
 func unselected(err error) error {

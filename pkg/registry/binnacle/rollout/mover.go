@@ -32,6 +32,7 @@ type Mover struct {
 	events      record.EventRecorder
 	collects    bool
 	feedbacks   *feedbacks
+	halves      halves
 	// moved is told of each Rollout that was written here, since something may be due for it.
 	moved func(namespace, name string)
 }
@@ -147,12 +148,12 @@ func (m *Mover) foreignNames(ctx context.Context, rollout *binnacle.Rollout) (ma
 	return names, err
 }
 
-// refuseForeign is 409 where a slice that a status needs has the name of somebody else's PlacementDecision.
+// refuseForeign is a refusal where a slice that a status needs has the name of somebody else's PlacementDecision.
 func refuseForeign(rollout *binnacle.Rollout, foreign map[string]bool) error {
 	for i := range int(rollout.Status.Counts.Slices) {
 		if slice := slices.Name(rollout, i); foreign[slice] {
-			return conflict(rollout.Name, "NameTaken",
-				fmt.Sprintf("the PlacementDecision %s is not this Rollout's: delete it, or choose another spec.output.name", slice))
+			return &planner.Refusal{Reason: binnacle.ReasonNameTaken,
+				Message: fmt.Sprintf("the PlacementDecision %s is not this Rollout's: delete it, or choose another spec.output.name", slice)}
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func answer(name string, err error) error {
 	if !errors.As(err, &refusal) {
 		return err
 	}
-	if refusal.Reason == planner.ReasonDecisionIncomplete {
+	if refusal.Reason == binnacle.ReasonDecisionIncomplete {
 		return viewlog.Unavailable(refusal.Message)
 	}
 	if refusal.Field == "" {
@@ -44,8 +44,8 @@ func answer(name string, err error) error {
 
 // halfWritten is the refusal where the slices of the targets' decision are not all of one revision, or some are missing.
 func halfWritten(key string) error {
-	return &planner.Refusal{Reason: planner.ReasonDecisionIncomplete,
-		Message: fmt.Sprintf("the slices of the decision %q, which spec.targets names, are not whole: its producer is writing them, or has to write them again. Try again", key)}
+	return &planner.Refusal{Reason: binnacle.ReasonDecisionIncomplete,
+		Message: fmt.Sprintf("the slices of the decision %q, which spec.targets names, are not whole: its producer is writing them, or has to write them again: try again", key)}
 }
 
 // moved is 409 for a request that named no precondition and came after one that it did not know of.

@@ -81,7 +81,7 @@ func NewREST(c Config) (*REST, *Mover, error) {
 	stored := &store.Store{Store: generics, Kind: "Rollout"}
 	mover := &Mover{
 		rollouts: stored, decisions: c.Decisions.Store, view: c.View, locks: locks{c.Etcd, c.LockPrefix},
-		expressions: expressions, events: c.Events, collects: c.Collects, feedbacks: newFeedbacks(),
+		expressions: expressions, events: c.Events, collects: c.Collects, feedbacks: newFeedbacks(), halves: halves{patience: wholePatience},
 	}
 	generics.AfterUpdate = func(object runtime.Object, _ *metav1.UpdateOptions) { mover.notify(object) }
 	generics.AfterDelete = func(object runtime.Object, _ *metav1.DeleteOptions) { mover.notify(object) }

@@ -38,49 +38,47 @@ func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Tim
 	if err != nil { // What was decided is published in any case.
 		return time.Time{}, errors.Join(err, m.project(ctx, rollout))
 	}
-	result := planner.Tick(in)
-	if result.Changed {
-		if rollout, result, err = m.swap(ctx, rollout, result, seen); err != nil {
-			return time.Time{}, err
-		}
+	rollout, blocked, result, err := m.move(ctx, rollout, in, seen)
+	if err != nil {
+		return time.Time{}, err
 	}
 	if result.Next != nil {
 		next = result.Next.Time
 	}
 	err = m.project(ctx, rollout)
 	switch soon := in.Now.Add(untilWhole); {
-	case in.Blocked == nil:
-	case in.Blocked.Reason != planner.ReasonDecisionIncomplete:
-		err = errors.Join(errors.New(in.Blocked.Message), err)
+	case blocked == nil:
+	case blocked.Reason != binnacle.ReasonDecisionIncomplete:
+		err = errors.Join(errors.New(blocked.Message), err)
 	case next.IsZero() || next.After(soon):
 		next = soon
 	}
 	return next, err
 }
 
-// untilWhole is in how long a Rollout is ticked again whose targets' decision is being written.
-const untilWhole = time.Second
-
-// due is what a tick decides on. Where nobody can say who is selected, it says why; of those who were deleted, that can be said.
-func (m *Mover) due(ctx context.Context, rollout *binnacle.Rollout) (planner.Input, error) {
-	ended := rollout.Status.Phase == binnacle.RolloutAborted || rollout.Status.Phase == binnacle.RolloutRolledBack
-	in, err := m.input(ctx, rollout, !ended)
-	var refusal *planner.Refusal
-	if !errors.As(err, &refusal) {
-		return in, err
+// move stores what is due. Where that cannot be published, it stores why instead.
+func (m *Mover) move(ctx context.Context, rollout *binnacle.Rollout, in planner.Input, seen int64) (*binnacle.Rollout, *planner.Blocked, planner.Result, error) {
+	after, result, err := m.swap(ctx, rollout, in, seen)
+	if in.Blocked == nil {
+		if in.Blocked = blockedBy(err); in.Blocked != nil {
+			after, result, err = m.swap(ctx, rollout, in, seen)
+		}
 	}
-	in, err = m.input(ctx, rollout, false)
-	in.Blocked = &planner.Blocked{Reason: refusal.Reason, Message: refusal.Message}
-	return in, err
+	return after, in.Blocked, result, err
 }
 
-// swap stores what a tick makes of a Rollout: result, unless somebody has written it since.
-func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, result planner.Result, seen int64) (*binnacle.Rollout, planner.Result, error) {
+// swap stores what a tick makes of a Rollout, and makes it anew where somebody has written it since.
+func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, in planner.Input, seen int64) (*binnacle.Rollout, planner.Result, error) {
+	result := planner.Tick(in)
+	if !result.Changed {
+		return rollout, result, nil
+	}
 	var before *binnacle.RolloutStatus
 	foreign, err := m.foreignNames(ctx, rollout)
 	if err != nil {
 		return nil, result, err
 	}
+	taken := in.Blocked != nil && in.Blocked.Reason == binnacle.ReasonNameTaken
 	changed, err := m.rollouts.Change(ctx, rollout.Name, false, func(object runtime.Object) (runtime.Object, error) {
 		existing := object.(*binnacle.Rollout)
 		updated := *existing
@@ -93,14 +91,20 @@ func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, result plan
 			if seen, err = m.catchUp(ctx, existing, seen); err != nil {
 				return nil, err
 			}
-			in, err := m.due(ctx, existing)
+			now, err := m.due(ctx, existing)
 			if err != nil {
 				return nil, err
 			}
-			result = planner.Tick(in)
+			if taken {
+				now.Blocked = in.Blocked
+			}
+			result = planner.Tick(now)
 		}
 		if result.Changed {
 			updated.Status = result.Status
+		}
+		if taken { // Nothing comes in, and what is to be said is just this.
+			return &updated, nil
 		}
 		return &updated, refuseForeign(&updated, foreign)
 	})

@@ -40,7 +40,7 @@ type RolloutStatusApplyConfiguration struct {
 	NextTime *v1.Time `json:"nextTime,omitempty"`
 	// counts are how many clusters are in each state.
 	Counts *RolloutCountsApplyConfiguration `json:"counts,omitempty"`
-	// conditions are Complete, Paused, Stopped, Held and Drifted.
+	// conditions are Complete, Paused, Stopped, Held, Drifted and Blocked.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// clusters are the targets in their order, and who was through before.
 	Clusters []RolloutClusterApplyConfiguration `json:"clusters,omitempty"`
