@@ -75,6 +75,7 @@ func (r *run) finish(recorded bool) Result {
 	}
 	r.forget()
 	r.prune()
+	r.dropReasons()
 	r.settle()
 	next := r.status.NextTime
 	silent := *r.status

@@ -26,7 +26,7 @@ func (r *run) follow() {
 	r.passOver()
 	joined := r.joined()
 	switch {
-	case r.spec.Drift == binnacle.DriftFreeze || len(r.status.Clusters)+len(joined) > MaxTargets:
+	case r.spec.Drift == binnacle.DriftFreeze || !r.hasRoomFor(joined):
 		r.leaveOut(joined)
 	case r.spec.Drift == binnacle.DriftFollow:
 		r.leaveOut(nil)

@@ -29,7 +29,7 @@ func (r *run) record() {
 // forget drops from the histories what neither a recorded revision nor the base of the run needs, so that they stay short however often
 // a cluster comes and goes. Where they are still too much together, the oldest revisions are forgotten too.
 func (r *run) forget() {
-	for r.trim() > MaxHistory && len(r.status.Revisions) > 0 {
+	for (r.trim() > MaxHistory || r.room() > MaxClusterBytes) && len(r.status.Revisions) > 0 {
 		r.status.Revisions = slices.Clone(r.status.Revisions[1:])
 	}
 }

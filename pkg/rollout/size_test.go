@@ -87,6 +87,85 @@ func TestSizeOfTenThousand(t *testing.T) {
 	t.Logf("at most %d bytes", most)
 }
 
+// TestTenThousandLongNames refuses what would not be stored, with the number and the limit, and lets nobody join beyond it.
+func TestTenThousandLongNames(t *testing.T) {
+	w := newWorld(t, 0, percent(100))
+	long := strings.Repeat("n", 248)
+	for i := range rollout.MaxTargets {
+		w.targets = append(w.targets, rollout.Target{Name: fmt.Sprintf("%s%05d", long, i), Namespace: strings.Repeat("f", 63), Selected: true, Connected: true})
+	}
+	_, err := rollout.Apply(w.input(), rollout.Request{Verb: binnacle.VerbAdvance})
+	if err == nil || w.reason(err) != rollout.ReasonTooMany || !strings.Contains(err.Error(), "select 10000 clusters") || !strings.Contains(err.Error(), "in 900000 bytes") {
+		t.Errorf("it is answered with %v", err)
+	}
+	all := w.targets
+	n := 0
+	for ; n < len(all); n += 10 {
+		w.targets = all[:n+10]
+		if reason := w.try(binnacle.VerbAdvance, rollout.Request{}); reason == rollout.ReasonTooMany {
+			break
+		}
+		w.rollout.Status = rollout.Initial(1)
+	}
+	w.targets = all[:n]
+	w.rollout.Spec.Drift = binnacle.DriftFollow
+	w.do(binnacle.VerbAdvance)
+	if got := size(t, w.rollout); n < 2000 || got > rollout.MaxClusterBytes {
+		t.Errorf("%d clusters take %d bytes", n, got)
+	}
+	w.targets = all[:n+10]
+	w.tick()
+	if got := w.rollout.Status.Counts; got.LeftOut != 10 || int(got.In) != n {
+		t.Errorf("%d beside %d: %+v", 10, n, got)
+	}
+}
+
+// TestTenThousandFailures stores 10,000 failures of clusters with names of 40 characters and reasons of 64: none is refused for its size, and the
+// reasons that do not fit are dropped, the same whatever came first.
+func TestTenThousandFailures(t *testing.T) {
+	w := newWorld(t, 0, percent(100, success))
+	w.rollout.Spec.FailureBudget = &binnacle.RolloutBudget{Percent: ptr.To[int32](100)}
+	for i := range rollout.MaxTargets {
+		w.add(fmt.Sprintf("%s%05d", strings.Repeat("n", 35), i))
+	}
+	w.do(binnacle.VerbAdvance)
+	in := w.in()
+	fail := func(names []string) {
+		var outcomes []binnacle.RolloutFeedbackSpec
+		for _, name := range names {
+			outcomes = append(outcomes, binnacle.RolloutFeedbackSpec{Cluster: binnacle.ClusterReference{Name: name}, Revision: 1,
+				Outcome: binnacle.OutcomeFailed, Reason: strings.Repeat("R", 64)})
+		}
+		result, errs := rollout.Feedback(rollout.Input{Rollout: w.rollout, Now: w.now}, outcomes)
+		for _, err := range errs {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.store(result)
+	}
+	fail(in[5000:])
+	fail(in[:5000])
+	kept := 0
+	for i, c := range w.rollout.Status.Clusters {
+		if c.State != binnacle.ClusterFailed || c.Reason != "" && i != kept {
+			t.Fatalf("the cluster %d is %s, %q", i, c.State, c.Reason)
+		}
+		if c.Reason != "" {
+			kept++
+		}
+	}
+	if got := size(t, w.rollout); kept < 1000 || kept == len(in) || got > rollout.MaxClusterBytes {
+		t.Errorf("%d bytes, with %d reasons", got, kept)
+	} else {
+		t.Logf("%d bytes, with %d reasons", got, kept)
+	}
+	fail(in[:1]) // Once more, and nothing changes.
+	if c := w.rollout.Status.Clusters[0]; c.Reason == "" {
+		t.Error("a reason is lost the second time")
+	}
+}
+
 // TestAnotherFleet replaces the targets of a Rollout: more than can be kept at once are refused, and old revisions give way.
 func TestAnotherFleet(t *testing.T) {
 	const n = rollout.MaxTargets * 4 / 5

@@ -30,7 +30,8 @@ func (r *run) start(actor Actor) error {
 	r.dropGone()
 	r.pin(r.ordered(refs))
 	if !r.fits() {
-		return r.refuse(ReasonTooMany, "the targets select %d clusters, and with who is through already there are more than %d", len(refs), MaxTargets)
+		return r.refuse(ReasonTooMany, "the targets select %d clusters; with who is through already there are %d, which take up to %d bytes of the status, and a rollout takes at most %d in %d bytes",
+			len(refs), len(r.status.Clusters), r.room(), MaxTargets, MaxClusterBytes)
 	}
 	status := r.status
 	status.Phase, status.Step, status.CompletionTime, status.StartTime = progressing, nil, nil, r.stamp()
@@ -48,10 +49,10 @@ func (r *run) isIn(ref binnacle.ClusterReference) bool {
 	return known && IsThrough(&r.status.Clusters[i])
 }
 
-// fits makes the run begin at the revision before, and forgets all revisions before that where there are too many clusters otherwise.
+// fits makes the run begin at the revision before, and forgets all revisions before that where the clusters are too many, or too much, otherwise.
 func (r *run) fits() bool {
 	r.status.BaseRevision = r.before.Revision
-	if len(r.status.Clusters) <= MaxTargets {
+	if r.hasRoomFor(nil) {
 		return true
 	}
 	r.status.Revisions = nil
@@ -60,7 +61,7 @@ func (r *run) fits() bool {
 		return c.State == binnacle.ClusterSkipped && len(c.History) == 0
 	})
 	r.reindex()
-	return len(r.status.Clusters) <= MaxTargets
+	return r.hasRoomFor(nil)
 }
 
 // pin makes the targets of a new run, and keeps beside them who is through or was so at a recorded revision.
