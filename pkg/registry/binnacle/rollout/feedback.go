@@ -2,9 +2,11 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/keymutex"
@@ -40,6 +42,7 @@ type batch struct {
 	outcomes []binnacle.RolloutFeedbackSpec
 	done     chan struct{}
 	errs     []error
+	before   *binnacle.RolloutStatus
 	after    *binnacle.Rollout
 	err      error
 }
@@ -75,39 +78,56 @@ func (m *Mover) report(ctx context.Context, rollout about, outcome binnacle.Roll
 	if dryRun {
 		b := &batch{outcomes: []binnacle.RolloutFeedbackSpec{outcome}}
 		m.writeFeedback(ctx, rollout, b, true)
-		return b.of(rollout.Name, 0)
+		return b.of(ctx, rollout.Name, 0)
 	}
 	b, place, opened := m.feedbacks.join(rollout, outcome)
 	if opened {
-		id := rollout.String() // Of all uids: they are of one name.
-		m.feedbacks.turn.LockKey(id)
-		m.feedbacks.close(rollout, b)
-		// The others' outcomes do not end with this request.
-		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), feedbackPatience)
-		m.writeFeedback(shared, rollout, b, false)
-		cancel()
-		_ = m.feedbacks.turn.UnlockKey(id) // It fails for no key.
-		close(b.done)
+		m.writeBatch(ctx, rollout, b)
 	}
 	select {
 	case <-b.done:
-		return b.of(rollout.Name, place)
+		return b.of(ctx, rollout.Name, place)
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, late()
 	}
 }
 
-// of is what became of one outcome.
-func (b *batch) of(name string, place int) (*binnacle.Rollout, error) {
+// writeBatch waits for its turn, and writes what has joined the batch until then. Whatever becomes of it, nobody is left waiting.
+func (m *Mover) writeBatch(ctx context.Context, rollout about, b *batch) {
+	defer close(b.done)
+	id := rollout.String() // Of all uids: they are of one name.
+	m.feedbacks.turn.LockKey(id)
+	defer func() { _ = m.feedbacks.turn.UnlockKey(id) }() // It fails for no key.
+	m.feedbacks.close(rollout, b)
+	// The others' outcomes do not end with this request.
+	shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), feedbackPatience)
+	defer cancel()
+	m.writeFeedback(shared, rollout, b, false)
+}
+
+// late is 504 with the time after which to try again: an outcome may be given twice.
+func late() error {
+	return apierrors.NewTimeoutError("the outcome could not be stored in time, or it is not known whether it was: report it again", 1)
+}
+
+// errUnwritten is of a batch whose write ended in the middle, as by a panic.
+var errUnwritten = apierrors.NewInternalError(errors.New("the outcome was not stored"))
+
+// of is what became of one outcome, and records it for the request that brought it.
+func (b *batch) of(ctx context.Context, name string, place int) (*binnacle.Rollout, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	return b.after, answer(name, b.errs[place])
+	if err := b.errs[place]; err != nil {
+		return nil, answer(name, err)
+	}
+	recordAudit(ctx, b.before, &b.after.Status)
+	return b.after, nil
 }
 
 // writeFeedback stores the outcomes of a batch.
 func (m *Mover) writeFeedback(ctx context.Context, rollout about, b *batch, dryRun bool) {
-	var before *binnacle.RolloutStatus
+	b.err = errUnwritten
 	changed, err := m.rollouts.Change(ctx, rollout.Name, dryRun, func(object runtime.Object) (runtime.Object, error) {
 		existing := object.(*binnacle.Rollout)
 		if err := isAbout(existing, rollout.uid); err != nil {
@@ -117,7 +137,7 @@ func (m *Mover) writeFeedback(ctx context.Context, rollout about, b *batch, dryR
 			return nil, going(existing)
 		}
 		result, errs := planner.Feedback(planner.Input{Rollout: existing, Now: time.Now()}, b.outcomes)
-		before, b.errs = existing.Status.DeepCopy(), errs
+		b.before, b.errs = existing.Status.DeepCopy(), errs
 		updated := *existing
 		if result.Changed {
 			updated.Status = result.Status
@@ -126,11 +146,14 @@ func (m *Mover) writeFeedback(ctx context.Context, rollout about, b *batch, dryR
 	})
 	if err != nil {
 		b.err = err
+		if ctx.Err() != nil {
+			b.err = late()
+		}
 		return
 	}
-	b.after = changed.(*binnacle.Rollout)
+	b.after, b.err = changed.(*binnacle.Rollout), nil
 	if !dryRun {
-		m.announce(before, b.after)
+		m.announce(b.before, b.after)
 		m.notify(b.after)
 	}
 }

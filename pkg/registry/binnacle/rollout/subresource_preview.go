@@ -3,6 +3,8 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,6 +47,9 @@ func (r *PreviewREST) Get(ctx context.Context, name string, options runtime.Obje
 	if err != nil {
 		return nil, err
 	}
+	if err := isStep(rollout, asked.Step); err != nil {
+		return nil, err
+	}
 	if _, err := r.mover.view.Barrier(ctx); err != nil {
 		return nil, err
 	}
@@ -57,4 +62,16 @@ func (r *PreviewREST) Get(ctx context.Context, name string, options runtime.Obje
 		return nil, answer(name, err)
 	}
 	return &binnacle.RolloutPreview{Metadata: metav1.ObjectMeta{Name: name, Namespace: rollout.Namespace}, Status: status}, nil
+}
+
+// isStep is 400 where the query names a step that the plan does not have. Empty is the next one.
+func isStep(rollout *binnacle.Rollout, step string) error {
+	names := make([]string, len(rollout.Spec.Steps))
+	for i := range rollout.Spec.Steps {
+		names[i] = rollout.Spec.Steps[i].Name
+	}
+	if step == "" || slices.Contains(names, step) {
+		return nil
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("there is no step %q: the steps are %s", step, strings.Join(names, ", ")))
 }

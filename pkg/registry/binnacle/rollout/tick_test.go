@@ -210,10 +210,10 @@ func TestFeedback(t *testing.T) {
 	late.Revision = 7
 	b := &batch{outcomes: []binnacle.RolloutFeedbackSpec{late, good}}
 	w.mover.writeFeedback(w.ctx(), about{app, ""}, b, false)
-	if _, err := b.of("app", 0); !apierrors.IsConflict(err) {
+	if _, err := b.of(w.ctx(), "app", 0); !apierrors.IsConflict(err) {
 		t.Errorf("an outcome for another revision: %v", err)
 	}
-	if after, err := b.of("app", 1); err != nil || after.Status.Counts.Succeeded != 1 {
+	if after, err := b.of(w.ctx(), "app", 1); err != nil || after.Status.Counts.Succeeded != 1 {
 		t.Errorf("the other of the batch: %v", err)
 	}
 }
