@@ -24,6 +24,9 @@ func (r *run) follow() {
 	}
 	r.noteSince(before, "leave")
 	r.passOver()
+	if !r.isSelecting() {
+		return // Who waits for the next run waits still.
+	}
 	joined := r.joined()
 	switch {
 	case r.spec.Drift == binnacle.DriftFreeze || !r.hasRoomFor(joined):

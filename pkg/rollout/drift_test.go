@@ -233,3 +233,17 @@ func TestAnotherPlanWaitsForAPerson(t *testing.T) {
 		t.Errorf("after it (-want +got):\n%s", diff)
 	}
 }
+
+// TestLeftOutWhileNobodyIsSelected has the targets be no cluster for a while: that is not followed, and who waits for the next run waits still.
+func TestLeftOutWhileNobodyIsSelected(t *testing.T) {
+	w := newWorld(t, 4, percent(50), percent(100))
+	w.do(binnacle.VerbAdvance)
+	w.add("new")
+	w.tick()
+	for i := range w.targets {
+		w.targets[i].Selected = false
+	}
+	if n := w.tick(); n != 0 || len(w.rollout.Status.LeftOut) != 1 || w.rollout.Status.Counts.LeftOut != 1 {
+		t.Errorf("%d changes, left out are %v", n, w.rollout.Status.LeftOut)
+	}
+}

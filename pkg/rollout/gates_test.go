@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -257,7 +258,7 @@ func TestFailureBudget(t *testing.T) {
 	w.is(binnacle.RolloutStopped, "p50", 5, binnacle.WaitRetry)
 
 	old := w.rollout.Status.Revision
-	some := rollout.Request{RolloutActionSpec: binnacle.RolloutActionSpec{Clusters: []binnacle.ClusterReference{{Name: in[0], Namespace: "fleet"}, {Name: in[3]}}}}
+	some := rollout.Request{RolloutActionSpec: binnacle.RolloutActionSpec{Clusters: []binnacle.ClusterReference{{Name: in[0], Namespace: "fleet"}}}}
 	if reason := w.try(binnacle.VerbRetry, some); reason != "" {
 		t.Fatal(reason)
 	}
@@ -267,5 +268,14 @@ func TestFailureBudget(t *testing.T) {
 	}
 	if reason := w.try(binnacle.VerbRetry, some); reason != rollout.ReasonNotFailed {
 		t.Errorf("retry of one that did not fail: %q", reason)
+	}
+	some = rollout.Request{Verb: binnacle.VerbRetry, RolloutActionSpec: binnacle.RolloutActionSpec{Clusters: []binnacle.ClusterReference{
+		{Name: in[1]}, {Name: "nobody"}, {Name: in[2], Namespace: "fleet"}}}}
+	if _, err := rollout.Apply(w.input(), some); err == nil || w.reason(err) != rollout.ReasonNotFailed || !strings.Contains(err.Error(), "these did not fail: fleet/nobody, fleet/"+in[2]+" (") {
+		t.Errorf("retry of some that did not fail: %v", err)
+	}
+	w.do(binnacle.VerbAbort)
+	if reason := w.try(binnacle.VerbRetry, some); reason != rollout.ReasonPhase {
+		t.Errorf("retry of single clusters of one that was ended: %q", reason)
 	}
 }

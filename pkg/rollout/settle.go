@@ -133,20 +133,30 @@ func is(state binnacle.RolloutClusterState) func(*binnacle.RolloutCluster) bool 
 
 // names are the first clusters of a kind, for people.
 func (r *run) names(of func(*binnacle.RolloutCluster) bool) string {
-	const most = 10
 	var names []string
-	for _, c := range r.status.Clusters {
-		if !of(&c) {
+	for i := range r.status.Clusters {
+		c := &r.status.Clusters[i]
+		if !of(c) {
 			continue
-		}
-		if len(names) == most {
-			return strings.Join(names, ", ") + ", …"
 		}
 		name := c.Name
 		if c.Namespace != "" {
 			name = c.Namespace + "/" + name
 		}
-		names = append(names, name)
+		if names = append(names, name); len(names) > mostNamed {
+			break
+		}
+	}
+	return first(names)
+}
+
+// mostNamed is how many clusters a text for people names.
+const mostNamed = 10
+
+// first are the first names of a list.
+func first(names []string) string {
+	if len(names) > mostNamed {
+		return strings.Join(names[:mostNamed], ", ") + ", …"
 	}
 	return strings.Join(names, ", ")
 }

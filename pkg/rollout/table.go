@@ -48,13 +48,13 @@ var Table = map[binnacle.RolloutPhase]map[binnacle.RolloutVerb]Cell{
 	},
 	progressing: {
 		binnacle.VerbAdvance:  to("takes the next step; refused while the gate is closed or all of the step are held, and after the last", progressing, completed),
-		binnacle.VerbPause:    to("keeps it where it is; soak and deadline stand still", paused),
+		binnacle.VerbPause:    to("takes no step and lets nobody in; soak and deadline stand still; who is deleted, or leaves targets that are followed, still goes", paused),
 		binnacle.VerbResume:   no("is not paused"),
 		binnacle.VerbApprove:  to("adds an approval; refused where the gate asks for none, to who started the run, and to who has approved", progressing),
 		binnacle.VerbPromote:  to("lets all the rest in, whatever the gates, though the hub be suspect; who does not report is held still; refused after the last step", progressing, completed),
 		binnacle.VerbAbort:    to(toBase, aborted),
 		binnacle.VerbRollback: to(back, rolledBack),
-		binnacle.VerbRetry:    to("gives failed clusters another try under a new revision; refused where none failed", progressing),
+		binnacle.VerbRetry:    to("gives failed clusters another try under a new revision; refused where none failed, or one that is named did not", progressing),
 		binnacle.VerbFeedback: to("notes the outcome; beyond the failure budget, stops", progressing, stopped, completed),
 	},
 	paused: {

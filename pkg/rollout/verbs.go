@@ -143,25 +143,20 @@ func (r *run) end(phase binnacle.RolloutPhase, req Request) {
 
 func (r *run) retry(req Request) error {
 	if r.status.Phase.Finished() {
+		if len(req.Clusters) > 0 {
+			return r.refuse(ReasonPhase, "retry of single clusters is refused: the rollout %s, for all of its targets", wasEnded)
+		}
 		if err := r.start(req.Actor); err != nil {
 			return err
 		}
 		return r.takeNext(req)
 	}
-	wanted := map[binnacle.ClusterReference]bool{}
-	for _, ref := range req.Clusters {
-		wanted[r.ref(r.whole(ref).Namespace, ref.Name)] = true
+	again, err := r.toRetry(req.Clusters)
+	if err != nil {
+		return err
 	}
-	failed := 0
-	for i := range r.status.Clusters {
-		c := &r.status.Clusters[i]
-		if c.State == binnacle.ClusterFailed && (len(wanted) == 0 || wanted[binnacle.ClusterReference{Name: c.Name, Namespace: c.Namespace}]) {
-			c.State, c.Reason = binnacle.ClusterIn, ""
-			failed++
-		}
-	}
-	if failed == 0 && !(r.is(binnacle.ConditionStopped) && len(wanted) == 0) {
-		return r.refuse(ReasonNotFailed, "none of the clusters failed")
+	for _, c := range again {
+		c.State, c.Reason = binnacle.ClusterIn, ""
 	}
 	// Under a new revision, so that what is still to come about the old try does not count.
 	r.revise()
@@ -169,6 +164,32 @@ func (r *run) retry(req Request) error {
 	r.startTimers(r.gate())
 	r.note(string(req.Verb), req.Actor, req.Reason, "")
 	return nil
+}
+
+// toRetry are the failed clusters, or those that are wanted, all of which must have failed.
+func (r *run) toRetry(wanted []binnacle.ClusterReference) (again []*binnacle.RolloutCluster, err error) {
+	var others []string
+	for _, ref := range wanted {
+		whole := r.whole(ref)
+		i, known := r.index[r.ref(whole.Namespace, whole.Name)]
+		if !known || r.status.Clusters[i].State != binnacle.ClusterFailed {
+			others = append(others, whole.Namespace+"/"+whole.Name)
+			continue
+		}
+		again = append(again, &r.status.Clusters[i])
+	}
+	if len(others) > 0 {
+		return nil, r.refuse(ReasonNotFailed, "these did not fail: %s", first(others))
+	}
+	for i := range r.status.Clusters {
+		if c := &r.status.Clusters[i]; len(wanted) == 0 && c.State == binnacle.ClusterFailed {
+			again = append(again, c)
+		}
+	}
+	if len(again) == 0 && !r.is(binnacle.ConditionStopped) {
+		return nil, r.refuse(ReasonNotFailed, "none of the clusters failed")
+	}
+	return again, nil
 }
 
 // takeNext takes the next step that is not empty.

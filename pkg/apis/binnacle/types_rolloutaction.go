@@ -51,7 +51,8 @@ type RolloutActionSpec struct {
 	// toRevision is the recorded revision to return to. rollback needs it; no other verb takes it.
 	ToRevision *int64
 
-	// clusters are the failed ones to try again, all where it is left out, at most 1,000. Only retry takes it.
+	// clusters are the failed ones to try again, all where it is left out, at most 1,000. One that did not fail is refused with 409. Only
+	// retry takes it, and not after the end of a run.
 	Clusters []ClusterReference
 }
 

@@ -957,7 +957,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutActionSpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "clusters are the failed ones to try again, all where it is left out, at most 1,000. Only retry takes it.",
+							Description: "clusters are the failed ones to try again, all where it is left out, at most 1,000. One that did not fail is refused with 409. Only retry takes it, and not after the end of a run.",
 							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{

@@ -78,7 +78,8 @@ type RolloutActionSpec struct {
 	// +k8s:validation:minimum=1
 	ToRevision *int64 `json:"toRevision,omitempty" protobuf:"varint,5,opt,name=toRevision"`
 
-	// clusters are the failed ones to try again, all where it is left out, at most 1,000. Only retry takes it.
+	// clusters are the failed ones to try again, all where it is left out, at most 1,000. One that did not fail is refused with 409. Only
+	// retry takes it, and not after the end of a run.
 	// +listType=atomic
 	// +optional
 	// +k8s:optional

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/registry/multicluster/placementdecision"
 	"github.com/binnacle-dev/binnacle/pkg/registry/store"
 	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
 	"github.com/binnacle-dev/binnacle/pkg/rollout/expression"
@@ -83,8 +84,8 @@ type act struct {
 	// claimed says that the output decision key was found free for it, and lock is what keeps it so, nil for a dry run.
 	claimed bool
 	lock    *lock
-	// foreign are PlacementDecisions of others in the namespace, by name.
-	foreign map[string]bool
+	// foreign are PlacementDecisions of others in the namespace, by name, and what to do about each.
+	foreign map[string]string
 	// seen is up to which revision of etcd the view was when it was asked last.
 	seen int64
 	// admitted is the resourceVersion that admit was asked about last.
@@ -138,22 +139,29 @@ func (a *act) prepare(ctx context.Context) error {
 	return err
 }
 
-// foreignNames are the names of PlacementDecisions in the namespace that are not the Rollout's.
-func (m *Mover) foreignNames(ctx context.Context, rollout *binnacle.Rollout) (map[string]bool, error) {
+// foreignNames are the names of PlacementDecisions in the namespace that are not the Rollout's, and what to do about each.
+func (m *Mover) foreignNames(ctx context.Context, rollout *binnacle.Rollout) (map[string]string, error) {
 	_, foreign, err := m.slicesOf(ofDecisions(ctx, rollout.Namespace), rollout.UID)
-	names := map[string]bool{}
+	names := map[string]string{}
 	for _, decision := range foreign {
-		names[decision.Name] = true
+		switch owner := placementdecision.OwnerOf(decision); {
+		case owner == nil:
+			names[decision.Name] = "is not this Rollout's: delete it, or create another Rollout with another spec.output.name"
+		case owner.Name == rollout.Name:
+			names[decision.Name] = "is of a Rollout of this name that was deleted, and goes with it in a moment: try again"
+		default:
+			names[decision.Name] = fmt.Sprintf("is of the Rollout %s: give one of the two another spec.output.name, or delete that one", owner.Name)
+		}
 	}
 	return names, err
 }
 
 // refuseForeign is a refusal where a slice that a status needs has the name of somebody else's PlacementDecision.
-func refuseForeign(rollout *binnacle.Rollout, foreign map[string]bool) error {
+func refuseForeign(rollout *binnacle.Rollout, foreign map[string]string) error {
 	for i := range int(rollout.Status.Counts.Slices) {
-		if slice := slices.Name(rollout, i); foreign[slice] {
-			return &planner.Refusal{Reason: binnacle.ReasonNameTaken,
-				Message: fmt.Sprintf("the PlacementDecision %s is not this Rollout's: delete it, or choose another spec.output.name", slice)}
+		slice := slices.Name(rollout, i)
+		if about, taken := foreign[slice]; taken {
+			return &planner.Refusal{Reason: binnacle.ReasonNameTaken, Message: fmt.Sprintf("the PlacementDecision %s %s", slice, about)}
 		}
 	}
 	return nil
