@@ -155,7 +155,8 @@ type ClusterReference struct {
 
 // RolloutOutput is the decision that a rollout publishes, as PlacementDecisions in its own namespace.
 type RolloutOutput struct {
-	// decisionKey is the decision-key that every slice carries. One unfinished rollout at a time may have it.
+	// decisionKey is the decision-key that every slice carries. One unfinished rollout at a time may have it, and one at a time
+	// publishes under it.
 	DecisionKey string
 
 	// placementKey is the placement-key that every slice carries, none where it is left out.

@@ -1497,7 +1497,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutOutput(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"decisionKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "decisionKey is the decision-key that every slice carries. One unfinished rollout at a time may have it.",
+							Description: "decisionKey is the decision-key that every slice carries. One unfinished rollout at a time may have it, and one at a time publishes under it.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",

@@ -228,7 +228,8 @@ type ClusterReference struct {
 
 // RolloutOutput is the decision that a rollout publishes, as PlacementDecisions in its own namespace.
 type RolloutOutput struct {
-	// decisionKey is the decision-key that every slice carries. One unfinished rollout at a time may have it.
+	// decisionKey is the decision-key that every slice carries. One unfinished rollout at a time may have it, and one at a time
+	// publishes under it.
 	// +required
 	// +k8s:required
 	// +k8s:format=k8s-label-value

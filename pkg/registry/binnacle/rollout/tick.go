@@ -50,7 +50,7 @@ func (m *Mover) Tick(ctx context.Context, namespace, name string) (next time.Tim
 	case blocked == nil:
 	case blocked.Reason != binnacle.ReasonDecisionIncomplete:
 		err = errors.Join(errors.New(blocked.Message), err)
-	case next.IsZero() || next.After(soon):
+	case blocked.Quiet && (next.IsZero() || next.After(soon)): // Later it is looked at as often as any.
 		next = soon
 	}
 	return next, err
@@ -78,7 +78,7 @@ func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, in planner.
 	if err != nil {
 		return nil, result, err
 	}
-	taken := in.Blocked != nil && in.Blocked.Reason == binnacle.ReasonNameTaken
+	blocked := in.Blocked
 	changed, err := m.rollouts.Change(ctx, rollout.Name, false, func(object runtime.Object) (runtime.Object, error) {
 		existing := object.(*binnacle.Rollout)
 		updated := *existing
@@ -95,15 +95,15 @@ func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, in planner.
 			if err != nil {
 				return nil, err
 			}
-			if taken {
+			if in.Blocked != nil && in.Blocked.Reason == binnacle.ReasonNameTaken {
 				now.Blocked = in.Blocked
 			}
-			result = planner.Tick(now)
+			result, blocked = planner.Tick(now), now.Blocked
 		}
 		if result.Changed {
 			updated.Status = result.Status
 		}
-		if taken { // Nothing comes in, and what is to be said is just this.
+		if blocked != nil { // Nobody comes in.
 			return &updated, nil
 		}
 		return &updated, refuseForeign(&updated, foreign)

@@ -10,7 +10,8 @@ package v1alpha1
 //
 // RolloutOutput is the decision that a rollout publishes, as PlacementDecisions in its own namespace.
 type RolloutOutputApplyConfiguration struct {
-	// decisionKey is the decision-key that every slice carries. One unfinished rollout at a time may have it.
+	// decisionKey is the decision-key that every slice carries. One unfinished rollout at a time may have it, and one at a time
+	// publishes under it.
 	DecisionKey *string `json:"decisionKey,omitempty"`
 	// placementKey is the placement-key that every slice carries, none where it is left out.
 	PlacementKey *string `json:"placementKey,omitempty"`
