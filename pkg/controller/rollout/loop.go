@@ -58,6 +58,8 @@ type Loop struct {
 	queue workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	// held is the term of this replica, nil while it does not hold the lease.
 	held atomic.Pointer[term]
+	// begun is when Run was called.
+	begun time.Time
 
 	mu sync.Mutex
 	// repairs are what is left of the pass that is made at the start without a lease.
@@ -85,6 +87,7 @@ func (l *Loop) Enqueue(namespace, name string) {
 
 // Run moves rollouts until the context ends, and gives the lease back then.
 func (l *Loop) Run(ctx context.Context) {
+	l.begun = l.Clock.Now()
 	var workers, others sync.WaitGroup
 	for range l.Workers {
 		workers.Go(func() { l.work(ctx) })

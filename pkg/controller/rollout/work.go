@@ -11,6 +11,10 @@ import (
 // repairTries is how often a rollout is tried to be repaired without the lease, 25 s in all. Somebody holds that then, and goes on trying.
 const repairTries = 8
 
+// bridge is for how long after the start what is due is done at its time without the lease: a predecessor that was killed keeps that from us for its
+// TTL, which etcd begins anew where it was killed too, and a soak must not end so much later.
+const bridge = 2 * leaseTTL
+
 // work ticks what is in the queue until that is shut down.
 func (l *Loop) work(ctx context.Context) {
 	for {
@@ -50,6 +54,10 @@ func (l *Loop) process(ctx context.Context, key types.NamespacedName) {
 		return
 	}
 	l.queue.Forget(key)
+	if term == nil && !next.IsZero() && next.Before(l.begun.Add(bridge)) {
+		l.queue.AddAfter(key, max(soonest, next.Sub(l.Clock.Now()))) // It is still to be repaired.
+		return
+	}
 	l.repaired(key)
 	if term != nil && !next.IsZero() {
 		l.queue.AddAfter(key, max(soonest, next.Sub(l.Clock.Now())))
