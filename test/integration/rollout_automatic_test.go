@@ -157,7 +157,7 @@ func TestKilledWhilePublishing(t *testing.T) {
 			t.Fatal(err)
 		}
 		back := time.Now()
-		within(t, viewPatience, "the slices to be what the status says", func() bool {
+		within(t, repairPatience, "the slices to be what the status says", func() bool {
 			rollout, found := d.get("app"), d.slices("app")
 			return slices.Equal(published(found), through(&rollout.Status)) && !slices.ContainsFunc(found, func(slice multiclusterv1alpha1.PlacementDecision) bool {
 				return slice.Labels[v1alpha1.LabelDecisionRevision] != fmt.Sprint(rollout.Status.Revision)

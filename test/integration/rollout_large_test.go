@@ -80,10 +80,11 @@ func TestTenThousandTargets(t *testing.T) {
 	t.Logf("%d clusters registered in %s", largeTargets, time.Since(begun).Round(time.Second))
 	d.create(d.plan("app", 10, 25, 75, 100))
 	reader := startSliceReader(d, "app")
-	defer func() {
+	stop := sync.OnceFunc(func() {
 		close(reader.stop)
 		reader.done.Wait()
-	}()
+	})
+	defer stop()
 	for _, want := range []int{1000, 2500, 7500, 10000} {
 		before := through(&d.get("app").Status)
 		var took time.Duration
@@ -114,4 +115,7 @@ func TestTenThousandTargets(t *testing.T) {
 		}
 	}
 	d.wantPublished("app")
+	stop()
+	d.wantQuickAdvance()
+	d.wantQuickRepair(s)
 }
