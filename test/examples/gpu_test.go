@@ -18,12 +18,10 @@ func TestGPUs(t *testing.T) {
 		f.report(i, gpus)
 	}
 	f.syncer("training")
-	kubectl(t, "create", "role", "decide", "-n", f.namespace, "--verb=create,delete,list,update", "--resource=placementdecisions.multicluster.x-k8s.io")
-	kubectl(t, "create", "rolebinding", "decide", "-n", f.namespace, "--role=decide", "--user=gpu-scheduler-"+f.namespace)
 	scheduler := func() (stop func()) {
 		return start(t, f.namespace, "gpu-scheduler", nil, "-namespace="+f.namespace, "-decision-key=training", "-clusters=2", "-settle=500ms")
 	}
-	kubectl(t, "create", "rolebinding", "see", "-n", f.namespace, "--clusterrole=binnacle-status-viewer", "--user=gpu-scheduler-"+f.namespace)
+	kubectl(t, "create", "rolebinding", "decide", "-n", f.namespace, "--clusterrole=binnacle-scheduler", "--user=gpu-scheduler-"+f.namespace)
 	stop := scheduler()
 	f.awaitOn("the two with the most free GPUs", f.clusters[:2])
 

@@ -15,7 +15,7 @@ import (
 )
 
 // syncerRoles are all that a syncer needs on the hub.
-var syncerRoles = []string{"binnacle-view", "binnacle-rollout-consumer"}
+var syncerRoles = []string{"binnacle-rollout-consumer"}
 
 func (f *fleet) syncer(key string) (stop func()) {
 	f.t.Helper()

@@ -18,7 +18,7 @@ func TestRolesInArtifacts(t *testing.T) {
 	writers := map[string][]string{ // who may write what
 		"clusterprofiles":        {"binnacle-admin", "binnacle-edit", "binnacle-inventory-manager"},
 		"clusterprofiles/status": {"binnacle-inventory-manager"},
-		"placementdecisions":     {"binnacle-admin", "binnacle-edit"},
+		"placementdecisions":     {"binnacle-admin", "binnacle-edit", "binnacle-scheduler"},
 		"rollouts":               {"binnacle-admin", "binnacle-edit"},
 		"rollouts/approve":       {"binnacle-rollout-approver"},
 		"rollouts/feedback":      {"binnacle-rollout-consumer"},
