@@ -79,6 +79,7 @@ func (c Config) New() (*genericapiserver.GenericAPIServer, error) {
 	build := c.Generic.BuildHandlerChainFunc
 	direct := &reportHandler{}
 	c.Generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		handler = filters.WithWarningsInTime(handler)
 		if likeCustomResources {
 			handler = filters.WithApplyBodyCheck(handler, Codecs, schemas, config.MaxRequestBodyBytes, isOurs)
 		}
