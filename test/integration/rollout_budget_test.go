@@ -53,6 +53,7 @@ func (d decider) halfOfTen(name string) (members []string) {
 // TestFailureBudget spends a budget of 20 % of ten clusters, the last by a cluster that had succeeded. The rollout stops and names the clusters; a
 // silent one is no success; a resume does not let the failed ones go on, and a retry only those that it names (cases.md, 27).
 func TestFailureBudget(t *testing.T) {
+	t.Parallel()
 	d := newDecider(t, adminOf(t, startStandalone(t, framework.ServerOptions{})), "budget")
 	d.clusters(10)
 	members := d.halfOfTen("app")
@@ -110,6 +111,7 @@ func TestFailureBudget(t *testing.T) {
 // TestPauseWhileItStops pauses rollouts at the moment at which they stop. Neither undoes the other, whichever comes first; and a resume ends the
 // pause only, a retry the stop only.
 func TestPauseWhileItStops(t *testing.T) {
+	t.Parallel()
 	d := newDecider(t, adminOf(t, startStandalone(t, framework.ServerOptions{})), "budget")
 	d.clusters(10)
 	order := map[string]int{}

@@ -101,6 +101,7 @@ func (d decider) wantSameAgain(c caller, name func(i int) string, made []answer)
 // TestDeletionOfClustersInUse deletes clusters that decisions and Rollouts in each phase name. Nothing holds them up; decisions of others stay as they
 // are, and the Rollouts' own lose them (cases.md, 21).
 func TestDeletionOfClustersInUse(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, d decider) {
 		d.clusters(10)
 		theirs := &multiclusterv1alpha1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Decisions: multiclusterv1alpha1.ClusterDecisions{}}

@@ -59,7 +59,7 @@ func (h *historian) ask(random *rand.Rand, people []decider, hand int, names []s
 			c.spec.ToRevision = ptr.To(max(1, status.Revision-random.Int63n(4)))
 		}
 		if random.Intn(3) == 0 {
-			c.spec.ObservedRevision = &status.Revision
+			c.spec.ObservedRevision = ptr.To(max(0, status.Revision-random.Int63n(2))) // Every other one saw the one before.
 		}
 		h.announce(c)
 		switch _, err := d.try(name, c.verb, c.spec); {

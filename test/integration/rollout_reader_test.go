@@ -107,6 +107,7 @@ func TestReadersMissNobody(t *testing.T) {
 				}
 			})
 		}, false, 210},
+		{"joins beside those who left", func() { mover.clustersFrom(330, 360) }, false, 240},
 	} {
 		mover.clearWay(seen, step.name, step.want, servers[0], reading, step.kill, step.do)
 	}

@@ -17,6 +17,7 @@ import (
 
 // TestSizesOfSteps rounds percents of small fleets up, lets everybody in once with the steps after, and says so in the preview (cases.md, 26).
 func TestSizesOfSteps(t *testing.T) {
+	t.Parallel()
 	d := newDecider(t, adminOf(t, startStandalone(t, framework.ServerOptions{})), "sizes")
 	d.clusters(7)
 	for _, c := range []struct {
@@ -52,6 +53,7 @@ func TestSizesOfSteps(t *testing.T) {
 
 // TestStepsWithoutClusters refuses to start where the targets are nobody, and passes over a ring that is nobody without asking for its approval.
 func TestStepsWithoutClusters(t *testing.T) {
+	t.Parallel()
 	d := newDecider(t, adminOf(t, startStandalone(t, framework.ServerOptions{})), "nobody")
 	d.create(d.plan("nobody", 100))
 	if _, err := d.rollouts().Preview(t.Context(), "nobody", metav1.GetOptions{}); causeOf(err) != "NoTargets" {
