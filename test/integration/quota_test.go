@@ -33,10 +33,7 @@ func limit(t *testing.T, h *framework.Hub, counts map[string]int64, callers ...c
 		if first[key] = hard[key]; strings.HasPrefix(name, "placementdecisions.") {
 			first[key] = *resource.NewQuantity(0, resource.DecimalSI)
 		}
-		// A quota on a kind that the controller does not know yet would be counted minutes later.
-		within(t, countDelay, "the hub to know "+name, func() bool {
-			return strings.Contains(after(controllerLog(t, h), `created object count evaluator" resource="`+name+`"`), "synced quota controller")
-		})
+		awaitCounted(t, h, name)
 	}
 	quotas := kubernetes.NewForConfigOrDie(h.AdminConfig()).CoreV1().ResourceQuotas(callers[0].namespace)
 	set := func(hard corev1.ResourceList) {
@@ -63,6 +60,14 @@ func limit(t *testing.T, h *framework.Hub, counts map[string]int64, callers ...c
 		set(hard)
 		decide("the quota to be raised", http.StatusCreated, "")
 	}
+}
+
+// awaitCounted waits for the hub's controller to know a kind. A quota on one that it does not know yet would be counted minutes later.
+func awaitCounted(t *testing.T, h *framework.Hub, name string) {
+	t.Helper()
+	within(t, countDelay, "the hub to know "+name, func() bool {
+		return strings.Contains(after(controllerLog(t, h), `created object count evaluator" resource="`+name+`"`), "synced quota controller")
+	})
 }
 
 // used is how many objects of a kind count in the quota.
