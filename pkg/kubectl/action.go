@@ -58,7 +58,7 @@ func newActionCommand(f *factory, a *action) *cobra.Command {
 			if err := o.complete(cmd); err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), args[0])
+			return o.run(cmd.Context(), rolloutName(args[0]))
 		},
 	}
 	o.addFlags(cmd)
@@ -109,6 +109,9 @@ func (o *actionOptions) complete(cmd *cobra.Command) error {
 	}
 	if o.verb == "rollback" && !changed("to-revision") {
 		return usage(cmd, fmt.Errorf("--to-revision is required: history lists those that are recorded"))
+	}
+	if o.verb == "promote" && strings.TrimSpace(o.body.Reason) == "" {
+		return usage(cmd, fmt.Errorf("--reason is required: promote passes all gates, and the history says why"))
 	}
 	if o.verb == "rollback" {
 		o.body.ToRevision = &o.toRevision

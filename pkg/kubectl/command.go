@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,6 +81,14 @@ func exactly(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// rolloutName is the name in an argument, which may be as kubectl prints it with -o name.
+func rolloutName(argument string) string {
+	if kind, name, ok := strings.Cut(argument, "/"); ok && slices.Contains([]string{"rollout.binnacle.dev", "rollouts.binnacle.dev", "rollout", "rollouts", "rlt"}, kind) {
+		return name
+	}
+	return argument
 }
 
 // usage says where help is.

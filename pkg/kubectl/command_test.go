@@ -123,6 +123,7 @@ func TestActionFlags(t *testing.T) {
 		sent string
 		out  string
 	}{
+		{[]string{"pause", "rollout.binnacle.dev/web"}, `{}`, "rollout.binnacle.dev/web paused\n0/0 clusters, Aborted, revision 3\n"},
 		{[]string{"pause", "web"}, `{}`, "rollout.binnacle.dev/web paused\n0/0 clusters, Aborted, revision 3\n"},
 		{[]string{"advance", "web", "--observed-step="}, `{"observedStep":""}`, "web advanced\n"},
 		{[]string{"advance", "web", "--observed-step=p10", "--observed-revision=0"}, `{"observedStep":"p10","observedRevision":0}`, "web advanced\n"},
@@ -151,7 +152,7 @@ func TestActionFlags(t *testing.T) {
 func TestRefusedHere(t *testing.T) {
 	for line, want := range map[string]string{
 		"bogus": `unknown command "bogus"`, "rollout bogus": `unknown command "bogus" for "kubectl binnacle rollout"`, "rollout advance": "NAME is required",
-		"rollout advance a b": `unexpected argument "b"`, "rollout advance web --dry-run=client": "none or server", "rollout rollback web": "--to-revision is required",
+		"rollout advance a b": `unexpected argument "b"`, "rollout advance web --dry-run=client": "none or server", "rollout rollback web": "--to-revision is required", "rollout promote web": "--reason is required",
 		"rollout pause web --yes": "unknown flag: --yes", "rollout advance web --to-revision=1": "unknown flag", "rollout status web --wait=soon": "--wait is complete",
 		"rollout advance web -o table": "unable to match a printer", "rollout preview web -o table": "unable to match", "rollout history web -o table": "unable to match",
 		"rollout status web -o table": "unable to match", "status -o name": "unable to match", "status web": `unexpected argument "web"`, "version x": "unexpected argument",

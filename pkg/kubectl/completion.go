@@ -98,7 +98,7 @@ func (f *factory) completing(cmd *cobra.Command, args []string) *v1alpha1.Rollou
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
 	defer cancel()
-	rollout, err := rollouts.Get(ctx, args[0], metav1.GetOptions{})
+	rollout, err := rollouts.Get(ctx, rolloutName(args[0]), metav1.GetOptions{})
 	if err != nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ func newHistoryCommand(f *factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rollout, err := rollouts.Get(cmd.Context(), args[0], metav1.GetOptions{})
+			rollout, err := rollouts.Get(cmd.Context(), rolloutName(args[0]), metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,12 @@ func describeHistory(rollout *v1alpha1.Rollout, now time.Time) string {
 	moves := [][]string{{"AGE", "VERB", "USER", "STEP", "REV", "PHASE", "REASON"}}
 	for i := range rollout.Status.Transitions {
 		t := &rollout.Status.Transitions[i]
-		said := strings.Join(strings.Fields(t.Reason+" "+t.Message), " ")
+		said := strings.Join(strings.Fields(t.Reason), " ")
+		if message := strings.Join(strings.Fields(t.Message), " "); said != "" && message != "" {
+			said += ": " + message
+		} else {
+			said += message
+		}
 		moves = append(moves, []string{age(t.Time, now), t.Verb, userText(t.User), shorten(t.Step, 16), fmt.Sprint(t.Revision), string(t.Phase), said})
 	}
 	if len(rollout.Status.Revisions) == 0 {
@@ -64,10 +69,10 @@ func describeHistory(rollout *v1alpha1.Rollout, now time.Time) string {
 	for i := range rollout.Status.Revisions {
 		r := &rollout.Status.Revisions[i]
 		note := ""
-		switch r.Revision {
-		case rollout.Status.Revision:
+		switch {
+		case r.Revision == rollout.Status.Revision:
 			note = "current"
-		case rollout.Status.BaseRevision:
+		case r.Revision == rollout.Status.BaseRevision && !isFinished(rollout):
 			note = "abort returns here"
 		}
 		revisions = append(revisions, []string{fmt.Sprint(r.Revision), age(r.Time, now), shorten(r.Step, 16), fmt.Sprint(r.Clusters), note})

@@ -20,12 +20,12 @@ func newPreviewCommand(f *factory) *cobra.Command {
 			if err := checkOutput(flags); err != nil {
 				return err
 			}
-			preview, err := f.preview(cmd.Context(), args[0], step)
+			preview, err := f.preview(cmd.Context(), rolloutName(args[0]), step)
 			switch {
 			case err != nil:
 				return err
 			case *flags.OutputFormat == "name":
-				return printObject(flags, &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Name: args[0]}}, f.Out)
+				return printObject(flags, &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Name: rolloutName(args[0])}}, f.Out)
 			case chosen(flags):
 				return printObject(flags, preview, f.Out)
 			}

@@ -39,7 +39,7 @@ With --wait the command ends as soon as the rollout is there. Exit codes:
   kubectl binnacle rollout status web
   # Take a step, and wait until the next may be taken
   kubectl binnacle rollout advance web && kubectl binnacle rollout status web --wait=step --timeout=1h`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, rolloutName(args[0])) },
 	}
 	fs := cmd.Flags()
 	fs.BoolVarP(&o.watch, "watch", "w", true, "Follow the rollout. With false, or with --output and without --wait, it is shown once.")

@@ -118,7 +118,8 @@ type RolloutStatus struct {
 	// phase sums up how far the rollout is.
 	Phase RolloutPhase
 
-	// waitingFor is what the rollout waits for, the first of several; nothing once it is finished.
+	// waitingFor is what the rollout waits for, the first of several; nothing once it is finished. It is as of the last change, since nothing is
+	// stored as time merely passes: once nextTime is over, tables say what is waited for then.
 	WaitingFor RolloutWait
 
 	// planHash is a hash of the targets, the order and the steps that the run goes by.
@@ -142,7 +143,8 @@ type RolloutStatus struct {
 	// completionTime is when the run was finished.
 	CompletionTime *metav1.Time
 
-	// nextTime is the next moment at which something happens by itself, nothing where nothing does.
+	// nextTime is the next moment at which something happens by itself, such as the end of a soak; nothing where nothing does. It stays when it
+	// is over, until something else changes.
 	NextTime *metav1.Time
 
 	// counts are how many clusters are in each state.

@@ -1993,7 +1993,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutStatus(ref common.ReferenceCallbac
 					},
 					"waitingFor": {
 						SchemaProps: spec.SchemaProps{
-							Description: "waitingFor is what the rollout waits for, the first of several; nothing once it is finished.\n\nPossible enum values:\n - `\"Advance\"` waits for a person to advance.\n - `\"Approval\"` waits for people to approve.\n - `\"Resume\"` waits for a person to resume.\n - `\"Retry\"` waits for a person to retry, abort or roll back.\n - `\"Soak\"` waits for time to pass.\n - `\"Start\"` waits for the first advance.\n - `\"Step\"` waits for the server to take the next step, which it does at once unless clusters do not report.\n - `\"Success\"` waits for clusters to be settled.",
+							Description: "waitingFor is what the rollout waits for, the first of several; nothing once it is finished. It is as of the last change, since nothing is stored as time merely passes: once nextTime is over, tables say what is waited for then.\n\nPossible enum values:\n - `\"Advance\"` waits for a person to advance.\n - `\"Approval\"` waits for people to approve.\n - `\"Resume\"` waits for a person to resume.\n - `\"Retry\"` waits for a person to retry, abort or roll back.\n - `\"Soak\"` waits for time to pass.\n - `\"Start\"` waits for the first advance.\n - `\"Step\"` waits for the server to take the next step, which it does at once unless clusters do not report.\n - `\"Success\"` waits for clusters to be settled.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Advance", "Approval", "Resume", "Retry", "Soak", "Start", "Step", "Success"},
@@ -2047,7 +2047,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutStatus(ref common.ReferenceCallbac
 					},
 					"nextTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nextTime is the next moment at which something happens by itself, nothing where nothing does.",
+							Description: "nextTime is the next moment at which something happens by itself, such as the end of a soak; nothing where nothing does. It stays when it is over, until something else changes.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},

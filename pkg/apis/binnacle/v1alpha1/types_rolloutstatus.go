@@ -123,7 +123,8 @@ type RolloutStatus struct {
 	// +optional
 	Phase RolloutPhase `json:"phase,omitempty" protobuf:"bytes,2,opt,name=phase,casttype=RolloutPhase"`
 
-	// waitingFor is what the rollout waits for, the first of several; nothing once it is finished.
+	// waitingFor is what the rollout waits for, the first of several; nothing once it is finished. It is as of the last change, since nothing is
+	// stored as time merely passes: once nextTime is over, tables say what is waited for then.
 	// +optional
 	WaitingFor RolloutWait `json:"waitingFor,omitempty" protobuf:"bytes,3,opt,name=waitingFor,casttype=RolloutWait"`
 
@@ -155,7 +156,8 @@ type RolloutStatus struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty" protobuf:"bytes,10,opt,name=completionTime"`
 
-	// nextTime is the next moment at which something happens by itself, nothing where nothing does.
+	// nextTime is the next moment at which something happens by itself, such as the end of a soak; nothing where nothing does. It stays when it
+	// is over, until something else changes.
 	// +optional
 	NextTime *metav1.Time `json:"nextTime,omitempty" protobuf:"bytes,11,opt,name=nextTime"`
 

@@ -20,7 +20,8 @@ type RolloutStatusApplyConfiguration struct {
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// phase sums up how far the rollout is.
 	Phase *binnaclev1alpha1.RolloutPhase `json:"phase,omitempty"`
-	// waitingFor is what the rollout waits for, the first of several; nothing once it is finished.
+	// waitingFor is what the rollout waits for, the first of several; nothing once it is finished. It is as of the last change, since nothing is
+	// stored as time merely passes: once nextTime is over, tables say what is waited for then.
 	WaitingFor *binnaclev1alpha1.RolloutWait `json:"waitingFor,omitempty"`
 	// planHash is a hash of the targets, the order and the steps that the run goes by.
 	PlanHash *string `json:"planHash,omitempty"`
@@ -36,7 +37,8 @@ type RolloutStatusApplyConfiguration struct {
 	StartTime *v1.Time `json:"startTime,omitempty"`
 	// completionTime is when the run was finished.
 	CompletionTime *v1.Time `json:"completionTime,omitempty"`
-	// nextTime is the next moment at which something happens by itself, nothing where nothing does.
+	// nextTime is the next moment at which something happens by itself, such as the end of a soak; nothing where nothing does. It stays when it
+	// is over, until something else changes.
 	NextTime *v1.Time `json:"nextTime,omitempty"`
 	// counts are how many clusters are in each state.
 	Counts *RolloutCountsApplyConfiguration `json:"counts,omitempty"`
