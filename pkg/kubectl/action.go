@@ -110,6 +110,9 @@ func (o *actionOptions) complete(cmd *cobra.Command) error {
 	if o.verb == "rollback" && !changed("to-revision") {
 		return usage(cmd, fmt.Errorf("--to-revision is required: history lists those that are recorded"))
 	}
+	if changed("clusters") && len(o.clusters) == 0 {
+		return usage(cmd, fmt.Errorf("--clusters names no cluster: leave it out for all that failed"))
+	}
 	if o.verb == "promote" && strings.TrimSpace(o.body.Reason) == "" {
 		return usage(cmd, fmt.Errorf("--reason is required: promote passes all gates, and the history says why"))
 	}

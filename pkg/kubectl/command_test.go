@@ -152,7 +152,7 @@ func TestActionFlags(t *testing.T) {
 func TestRefusedHere(t *testing.T) {
 	for line, want := range map[string]string{
 		"bogus": `unknown command "bogus"`, "rollout bogus": `unknown command "bogus" for "kubectl binnacle rollout"`, "rollout advance": "NAME is required",
-		"rollout advance a b": `unexpected argument "b"`, "rollout advance web --dry-run=client": "none or server", "rollout rollback web": "--to-revision is required", "rollout promote web": "--reason is required",
+		"rollout advance a b": `unexpected argument "b"`, "rollout advance web --dry-run=client": "none or server", "rollout rollback web": "--to-revision is required", "rollout promote web": "--reason is required", "rollout retry web --clusters=": "--clusters names no cluster",
 		"rollout pause web --yes": "unknown flag: --yes", "rollout advance web --to-revision=1": "unknown flag", "rollout status web --wait=soon": "--wait is complete",
 		"rollout advance web -o table": "unable to match a printer", "rollout preview web -o table": "unable to match", "rollout history web -o table": "unable to match",
 		"rollout status web -o table": "unable to match", "status -o name": "unable to match", "status web": `unexpected argument "web"`, "version x": "unexpected argument",

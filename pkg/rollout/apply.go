@@ -60,7 +60,8 @@ func Tick(in Input) Result {
 	}
 	r.follow()
 	r.judge()
-	r.blocked = in.MassSilence
+	// Of targets that are followed and are nobody at all, nobody knows who would come in.
+	r.blocked = in.MassSilence || r.spec.Drift == binnacle.DriftFollow && !r.isSelecting()
 	if !r.is(binnacle.ConditionPaused) && !r.is(binnacle.ConditionStopped) && !r.blocked {
 		r.admit()
 		r.step()

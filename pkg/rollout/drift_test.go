@@ -247,3 +247,19 @@ func TestLeftOutWhileNobodyIsSelected(t *testing.T) {
 		t.Errorf("%d changes, left out are %v", n, w.rollout.Status.LeftOut)
 	}
 }
+
+// TestTargetsThatAreNobody stop what is followed: nobody leaves, as a producer that fails is no order, and no step is taken with clusters of which
+// nobody says any more that they are wanted.
+func TestTargetsThatAreNobody(t *testing.T) {
+	w := newWorld(t, 4, percent(50), percent(100))
+	w.rollout.Spec.Drift, w.rollout.Spec.Progression = binnacle.DriftFollow, binnacle.ProgressionAutomatic
+	w.do(binnacle.VerbAdvance)
+	for _, c := range w.rollout.Status.Clusters {
+		w.target(c.Name).Selected = false
+	}
+	w.tick()
+	w.is(binnacle.RolloutProgressing, "p50", 2, binnacle.WaitStep)
+	w.target(w.in()[0]).Selected = true
+	w.tick()
+	w.is(binnacle.RolloutCompleted, "p50", 1, "")
+}

@@ -113,6 +113,20 @@ func TestRunsAreNotEditedPastTheirGates(t *testing.T) {
 	if _, err := editor.rollouts().Update(t.Context(), rollout, metav1.UpdateOptions{}); err != nil {
 		t.Errorf("edit of an annotation: %v", err)
 	}
+	// What a complete rollout follows lets clusters in as well, and other changes wait for an advance.
+	admin.must("app", binnacleapi.VerbPromote, v1alpha1.RolloutActionSpec{Reason: "rights"})
+	follow := func() error {
+		rollout := admin.get("app")
+		rollout.Spec.Drift = v1alpha1.DriftFollow
+		_, err := editor.rollouts().Update(t.Context(), rollout, metav1.UpdateOptions{})
+		return err
+	}
+	if err := follow(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "create rollouts/promote.binnacle.dev") {
+		t.Errorf("another drift of a complete rollout: %v", err)
+	}
+	if err := edit(v1alpha1.ProgressionAutomatic); err != nil {
+		t.Errorf("the progression of the next run: %v", err)
+	}
 	letDo(t, admin.namespace, user, "promoter", rbacv1.PolicyRule{APIGroups: []string{ownGroup}, Resources: []string{"rollouts/promote"}, Verbs: []string{"create"}})
-	eventually(t, "the editor to promote", func() bool { return edit(v1alpha1.ProgressionAutomatic) == nil })
+	eventually(t, "the editor to promote", func() bool { return follow() == nil })
 }

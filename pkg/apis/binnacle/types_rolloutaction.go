@@ -45,7 +45,7 @@ type RolloutActionSpec struct {
 	// is refused with 409. The last 20 are remembered. At most 64 characters.
 	IdempotencyKey string
 
-	// reason is why, for the record, at most 1024 characters. promote needs one.
+	// reason is why, for the record, at most 1024 characters, none of them a control character but newline and tab. promote needs one.
 	Reason string
 
 	// toRevision is the recorded revision to return to. rollback needs it; no other verb takes it.

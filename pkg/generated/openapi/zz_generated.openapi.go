@@ -936,7 +936,7 @@ func schema_pkg_apis_binnacle_v1alpha1_RolloutActionSpec(ref common.ReferenceCal
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is why, for the record, at most 1024 characters. promote needs one.",
+							Description: "reason is why, for the record, at most 1024 characters, none of them a control character but newline and tab. promote needs one.",
 							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",

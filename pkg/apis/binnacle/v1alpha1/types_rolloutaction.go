@@ -64,7 +64,7 @@ type RolloutActionSpec struct {
 	// +k8s:validation:maxLength=64
 	IdempotencyKey string `json:"idempotencyKey,omitempty" protobuf:"bytes,3,opt,name=idempotencyKey"`
 
-	// reason is why, for the record, at most 1024 characters. promote needs one.
+	// reason is why, for the record, at most 1024 characters, none of them a control character but newline and tab. promote needs one.
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=1024

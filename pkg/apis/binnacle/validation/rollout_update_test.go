@@ -99,6 +99,9 @@ func TestRulesOfRolloutAction(t *testing.T) {
 			binnacle.VerbRetry: {"TooMany spec.clusters", "Duplicate spec.clusters[1]"}}},
 		{"long texts", action{Reason: strings.Repeat("ü", 1025), IdempotencyKey: strings.Repeat("k", 65)}, map[binnacle.RolloutVerb][]string{
 			binnacle.VerbPause: {"TooLong spec.idempotencyKey", "TooLong spec.reason"}}},
+		{"reason in lines", action{Reason: "one\n\ttwo"}, map[binnacle.RolloutVerb][]string{binnacle.VerbPause: nil}},
+		{"reason with an escape sequence", action{Reason: "\x1b[31m"}, map[binnacle.RolloutVerb][]string{binnacle.VerbPause: {"Invalid spec.reason"}}},
+		{"reason that turns the text", action{Reason: "\u202egnp"}, map[binnacle.RolloutVerb][]string{binnacle.VerbPause: {"Invalid spec.reason"}}},
 		{"key with a line break", action{IdempotencyKey: "\n", ObservedStep: ptr.To(""), ObservedRevision: ptr.To[int64](0)},
 			map[binnacle.RolloutVerb][]string{binnacle.VerbResume: {"Invalid spec.idempotencyKey"}}},
 	}

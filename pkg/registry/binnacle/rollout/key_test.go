@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
 	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
 )
 
@@ -72,6 +73,58 @@ func TestOnePublishesUnderAKey(t *testing.T) {
 				t.Errorf("once the first is gone: %v", err)
 			}
 		})
+	}
+}
+
+// TestCompletedWithNobodyYetHasItsKey has a run end with all of its clusters held: it lets them in later, so that its key is its own.
+func TestCompletedWithNobodyYetHasItsKey(t *testing.T) {
+	w := newWorld(t, 2)
+	w.view.set("c0", binnacle.ClusterUnreachable)
+	w.view.set("c1", binnacle.ClusterUnreachable)
+	w.start(nil, 100)
+	if status := w.now().Status; status.Phase != binnacle.RolloutCompleted || status.Revision != 0 {
+		t.Fatalf("it is %s at revision %d", status.Phase, status.Revision)
+	}
+	w.create(w.plan("second", 100))
+	w.view.set("c1", binnacle.ClusterReady)
+	if _, err := w.ask("second", binnacle.VerbAdvance, binnacle.RolloutAction{}); cause(err) != "KeyTaken" {
+		t.Errorf("another beside it: %v", err)
+	}
+	w.tick()
+	if got := w.published(); len(got) != 1 {
+		t.Errorf("published are %v", got)
+	}
+}
+
+// TestKeyOfSomebodyElsesDecision starts a Rollout whose key a PlacementDecision of nobody carries, such as one that was left by a deletion without its
+// dependents.
+func TestKeyOfSomebodyElsesDecision(t *testing.T) {
+	w := newWorld(t, 2)
+	w.start(nil, 50, 100)
+	w.edit("app-0", func(d *multicluster.PlacementDecision) { d.OwnerReferences = nil })
+	if _, _, err := w.Delete(w.ctx(), "app", rest.ValidateAllObjectFunc, &metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	second := w.plan("second", 100)
+	second.Spec.Output.Name = "elsewhere"
+	w.create(second)
+	if _, err := w.ask("second", binnacle.VerbAdvance, binnacle.RolloutAction{}); cause(err) != "KeyTaken" || !strings.Contains(err.Error(), "PlacementDecision app-0, which is not this Rollout's: delete it") {
+		t.Errorf("beside slices of nobody: %v", err)
+	}
+}
+
+// TestRepetitionWhateverIsInTheWay repeats a request that was followed, when another like it could not be.
+func TestRepetitionWhateverIsInTheWay(t *testing.T) {
+	w := newWorld(t, 4)
+	w.view.decide(true, "c0", "c1")
+	w.start(byDecision, 50, 75, 100)
+	body := asked(binnacle.RolloutActionSpec{IdempotencyKey: "k"})
+	if _, err := w.ask("app", binnacle.VerbAdvance, body); err != nil {
+		t.Fatal(err)
+	}
+	w.view.decide(false, "c0")
+	if again, err := w.ask("app", binnacle.VerbAdvance, body); err != nil || !again.Status.Repeated {
+		t.Errorf("%+v, %v", again, err)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 
 const (
 	// lockTTL is after how many seconds the lock of a replica that died is free.
-	lockTTL = 15
+	lockTTL = 5
 	// lockPatience is how long a request waits for others that want the same output.
 	lockPatience = 10 * time.Second
 )
@@ -132,12 +132,14 @@ func (m *Mover) refuseTaken(ctx context.Context, name, key string, publishes boo
 // holds says why a Rollout keeps others from its output decision key, and what to do about it; nothing where it does not.
 func holds(other *binnacle.Rollout, publishes bool) string {
 	switch phase := other.Status.Phase; {
-	case !phase.Finished():
-		return fmt.Sprintf("is not finished (%s): finish, abort or delete it first", phase)
-	case !publishes || other.Status.Revision == 0:
+	case phase.Finished() && !publishes, phase.Finished() && phase != binnacle.RolloutCompleted && other.Status.Revision == 0:
 		return ""
 	case other.DeletionTimestamp != nil:
 		return "is being deleted, and its decision with it: try again when it is gone"
+	case !phase.Finished():
+		return fmt.Sprintf("is not finished (%s): finish, abort or delete it first", phase)
+	case other.Status.Revision == 0: // Whom it holds comes in once it reports again.
+		return fmt.Sprintf("is %s and lets in clusters that it keeps back: delete it first", phase)
 	case phase == binnacle.RolloutCompleted:
 		return fmt.Sprintf("is %s and publishes its decision: advance that one with a changed spec, or delete it, and with it its decision", phase)
 	default:

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	"github.com/binnacle-dev/binnacle/pkg/apis/multicluster"
 	"github.com/binnacle-dev/binnacle/pkg/registry/multicluster/placementdecision"
 	"github.com/binnacle-dev/binnacle/pkg/registry/store"
 	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
@@ -86,6 +87,8 @@ type act struct {
 	lock    *lock
 	// foreign are PlacementDecisions of others in the namespace, by name, and what to do about each.
 	foreign map[string]string
+	// keyed is one of them that carries the output decision key.
+	keyed string
 	// seen is up to which revision of etcd the view was when it was asked last.
 	seen int64
 	// admitted is the resourceVersion that admit was asked about last.
@@ -135,15 +138,19 @@ func (a *act) prepare(ctx context.Context) error {
 	if a.seen, err = a.view.Barrier(ctx); err != nil {
 		return err
 	}
-	a.foreign, err = a.foreignNames(ctx, a.first)
+	a.foreign, a.keyed, err = a.foreignNames(ctx, a.first)
 	return err
 }
 
-// foreignNames are the names of PlacementDecisions in the namespace that are not the Rollout's, and what to do about each.
-func (m *Mover) foreignNames(ctx context.Context, rollout *binnacle.Rollout) (map[string]string, error) {
+// foreignNames are the names of PlacementDecisions in the namespace that are not the Rollout's, and what to do about each. keyed is one of
+// them that carries its output decision key, empty for none.
+func (m *Mover) foreignNames(ctx context.Context, rollout *binnacle.Rollout) (names map[string]string, keyed string, err error) {
 	_, foreign, err := m.slicesOf(ofDecisions(ctx, rollout.Namespace), rollout.UID)
-	names := map[string]string{}
+	names = map[string]string{}
 	for _, decision := range foreign {
+		if decision.Labels[multicluster.DecisionKeyLabel] == rollout.Spec.Output.DecisionKey {
+			keyed = decision.Name
+		}
 		switch owner := placementdecision.OwnerOf(decision); {
 		case owner == nil:
 			names[decision.Name] = "is not this Rollout's: delete it, or create another Rollout with another spec.output.name"
@@ -153,7 +160,16 @@ func (m *Mover) foreignNames(ctx context.Context, rollout *binnacle.Rollout) (ma
 			names[decision.Name] = fmt.Sprintf("is of the Rollout %s: give one of the two another spec.output.name, or delete that one", owner.Name)
 		}
 	}
-	return names, err
+	return names, keyed, err
+}
+
+// refuseKeyed is 409 where a PlacementDecision of somebody else carries the output decision key: readers would take both for one decision.
+func (a *act) refuseKeyed(rollout *binnacle.Rollout) error {
+	if a.keyed == "" {
+		return nil
+	}
+	return conflict(rollout.Name, "KeyTaken", fmt.Sprintf("the output decision key %q is that of the PlacementDecision %s, which %s",
+		rollout.Spec.Output.DecisionKey, a.keyed, a.foreign[a.keyed]))
 }
 
 // refuseForeign is a refusal where a slice that a status needs has the name of somebody else's PlacementDecision.
@@ -232,6 +248,10 @@ func (a *act) try(ctx context.Context, object runtime.Object) (runtime.Object, e
 			return nil, err
 		}
 	}
+	if repeated, err := planner.Repeated(existing, a.request); repeated || err != nil { // Whatever is in the way of another.
+		a.before, a.result = existing.Status.DeepCopy(), planner.Result{Status: existing.Status, Repeated: repeated}
+		return existing, err
+	}
 	in := planner.Input{Rollout: existing, Now: time.Now()}
 	if !blind[a.request.Verb] {
 		var err error
@@ -248,11 +268,13 @@ func (a *act) try(ctx context.Context, object runtime.Object) (runtime.Object, e
 	}
 	a.before, a.result = existing.Status.DeepCopy(), result
 	updated := *existing
-	if result.Repeated {
-		return &updated, nil
-	}
 	if a.isMoved(existing) || a.publishes(existing) && !a.hasKeyOf(existing) {
 		return nil, moved(existing)
+	}
+	if a.publishes(existing) {
+		if err := a.refuseKeyed(existing); err != nil {
+			return nil, err
+		}
 	}
 	if a.lock != nil {
 		if err := a.lock.confirm(ctx); err != nil {

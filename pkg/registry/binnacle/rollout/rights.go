@@ -92,11 +92,14 @@ func (r rights) mayTarget(ctx context.Context, rollout *binnacle.Rollout) error 
 	return nil
 }
 
-// mayChangeRun wants who changes the plan of a run that goes on to have the right to promote: with the gates, the progression or the
-// budget it could let everybody in as well.
+// mayChangeRun wants who changes what is let in by itself to have the right to promote. While a run goes on that is all of the spec: with the
+// gates, the progression or the budget one could let everybody in. After its end it is what the rollout still follows.
 func (r rights) mayChangeRun(ctx context.Context, rollout, old *binnacle.Rollout) error {
-	phase := old.Status.Phase
-	if phase == binnacle.RolloutPending || phase.Finished() || apiequality.Semantic.DeepEqual(rollout.Spec, old.Spec) {
+	phase, spec, before := old.Status.Phase, &rollout.Spec, &old.Spec
+	switch {
+	case phase == binnacle.RolloutPending, apiequality.Semantic.DeepEqual(spec, before):
+		return nil
+	case phase.Finished() && (phase != binnacle.RolloutCompleted || spec.Drift == before.Drift && spec.Disconnected == before.Disconnected):
 		return nil
 	}
 	return r.want(ctx, rollout, field.NewPath("spec"), own("rollouts", string(binnacle.VerbPromote), rollout.Namespace, rollout.Name, "create"))
@@ -142,7 +145,7 @@ func (r rights) want(ctx context.Context, rollout *binnacle.Rollout, where *fiel
 	}
 	why := "to have its clusters as targets"
 	if asked.Subresource == string(binnacle.VerbPromote) {
-		why = "to change the spec while a run goes on"
+		why = "to change the spec while a run goes on, or what it follows once it is complete"
 	}
 	return apierrors.NewForbidden(binnacle.Resource("rollouts"), rollout.Name, fmt.Errorf("%s: user %q needs the right to %s %s.%s in the namespace %q %s",
 		where, user.GetName(), asked.Verb, resource, asked.APIGroup, asked.Namespace, why))

@@ -74,7 +74,7 @@ func (m *Mover) swap(ctx context.Context, rollout *binnacle.Rollout, in planner.
 		return rollout, result, nil
 	}
 	var before *binnacle.RolloutStatus
-	foreign, err := m.foreignNames(ctx, rollout)
+	foreign, _, err := m.foreignNames(ctx, rollout)
 	if err != nil {
 		return nil, result, err
 	}
