@@ -220,7 +220,9 @@ func testRegion(t *testing.T, d decider) {
 	d.register("c0", map[string]string{"region": "eu", "env": "prod"})
 	d.register("c1", map[string]string{"region": "us"})
 	d.register("c2", nil)
-	within(t, 2*requestTimeout, "the region to be kept", func() bool { return deniedBy(d.decide("us", "c0", "c1"), "binnacle-region-of-decisions", "/c1 is not in the region eu") })
+	within(t, 2*requestTimeout, "the region to be kept", func() bool {
+		return deniedBy(d.decide("us", "c0", "c1"), "binnacle-region-of-decisions", "/c1 is not in the region eu")
+	})
 	if err := d.decide("none", "c2"); !deniedBy(err, "binnacle-region-of-decisions", "/c2 is not in the region eu") {
 		t.Errorf("a cluster without a region: %v", err)
 	}
