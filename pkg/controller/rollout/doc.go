@@ -7,7 +7,7 @@
 // two instructions, or when clocks jump. Such a holder does notice before its next tick, since it asks etcd for its key before each.
 //
 // At its start every replica, holder or not, ticks once all that is unfinished, so that slices which a crash left half written are repaired
-// without waiting for the lease of the one that crashed.
+// without waiting for the lease of the one that crashed. What falls due while that lease may last is done on time in the same way.
 //
 // Nothing is written while time merely passes: a lease is kept alive without a write.
 //

@@ -161,6 +161,36 @@ func TestRepairAtStart(t *testing.T) {
 	}
 }
 
+// TestSuccession wants what is due soon after the holder crashed to be done on time by a replica that starts, though the lease lasts.
+func TestSuccession(t *testing.T) {
+	h := newHub(t)
+	a := h.start("a", nil)
+	h.eventually("a to hold the lease", h.holds("a"))
+	a.closed.Lock()
+	t.Cleanup(a.closed.Unlock)
+	due := time.Now().Add(time.Second)
+	h.rollouts.set(func(r *rollouts) {
+		r.unfinished = []string{"soon", "late"}
+		r.next = func(name string) time.Time {
+			switch {
+			case name == "late":
+				return due.Add(time.Hour)
+			case time.Now().Before(due):
+				return due
+			}
+			return time.Time{}
+		}
+	})
+	h.start("b", nil)
+	h.within(2*time.Second, "b to do what is due", func() bool { return h.rollouts.count("b", "soon") == 2 })
+	if late := time.Since(due); late < 0 || !h.holds("a")() {
+		t.Errorf("it was done %s after it was due, and a holds the lease: %v", late, h.holds("a")())
+	}
+	if n := h.rollouts.count("b", "late"); n != 1 {
+		t.Errorf("what is not due was ticked %d times", n)
+	}
+}
+
 // TestMetrics counts what a holder does.
 func TestMetrics(t *testing.T) {
 	h, a, _ := alone(t)
