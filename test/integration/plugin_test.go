@@ -83,7 +83,7 @@ func TestPlugin(t *testing.T) {
 		p.wants(0, "rollout preview web", `^Step p50 of rollout web \(not started\)\n\[#{20}-{20}\]  50%  2/4 clusters\nWOULD +CLUSTERS +FIRST\ncome in +2 +c\d, c\d$`)
 		p.wants(0, "rollout preview web --step=p100", `^come in +4 +c\d, c\d, c\d, c\d$`)
 		p.wants(0, "rollout preview web -o jsonpath={.status.step}", `^p50$`)
-		p.wants(1, "rollout preview web --step=p33", `^Error from server \(Conflict\): .*p33`)
+		p.wants(1, "rollout preview web --step=p33", `^Error from server \(BadRequest\): there is no step "p33": the steps are p50, p75, p100$`)
 
 		p.wants(1, "rollout pause web", `^Error from server \(Conflict\): .*has not been started`)
 		p.wants(1, "rollout advance web --observed-step=p50", `^Error from server \(Conflict\): .*observedStep`)
@@ -96,7 +96,7 @@ func TestPlugin(t *testing.T) {
 		p.wants(1, "rollout resume web", `^Error from server \(Conflict\): .*not paused`)
 		p.wants(1, "rollout approve web", `^Error from server \(Conflict\): .*asks for no approval`)
 		p.wants(1, "rollout retry web", `^Error from server \(Conflict\): .*none of the clusters failed`)
-		p.wants(1, "rollout promote web", `^The RolloutAction "web" is invalid: spec.reason: Required value`)
+		p.wants(1, "rollout promote web", `^error: --reason is required`)
 		p.wants(0, "rollout promote web --reason=INC-7", `(?s)promote lets 2 clusters in at once, whatever the gates\.$|^4/4 clusters, step p100, Completed`)
 		p.wants(1, "rollout abort web", `^Error from server \(Conflict\): .*is complete`)
 		p.wants(1, "rollout rollback web --to-revision=9", `^The RolloutAction "web" is invalid: spec.toRevision`)
