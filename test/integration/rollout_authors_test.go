@@ -21,13 +21,7 @@ func letDo(t *testing.T, namespace, user, name string, rule rbacv1.PolicyRule) {
 	if _, err := rbac.Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{rule}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rbac.RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	bind(t, namespace, name, user, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name})
 }
 
 // TestAuthorsTargetWhatTheyMayRead has an editor of one namespace target clusters of another: not before it may read them there.

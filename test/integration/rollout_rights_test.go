@@ -21,10 +21,16 @@ import (
 // letBe binds a user to a ClusterRole in a namespace.
 func letBe(t *testing.T, namespace, user, role string) {
 	t.Helper()
+	bind(t, namespace, user, user, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role})
+}
+
+// bind makes a RoleBinding for a user.
+func bind(t *testing.T, namespace, name, user string, role rbacv1.RoleRef) {
+	t.Helper()
 	if _, err := kubernetes.NewForConfigOrDie(hub.AdminConfig()).RbacV1().RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		RoleRef:    role,
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

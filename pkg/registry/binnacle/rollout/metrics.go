@@ -12,6 +12,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/binnacle-dev/binnacle/pkg/apis/binnacle"
+	planner "github.com/binnacle-dev/binnacle/pkg/rollout"
 )
 
 var (
@@ -37,12 +38,6 @@ var (
 		}
 	})
 )
-
-// phases are all that a Rollout may be in.
-var phases = []binnacle.RolloutPhase{
-	binnacle.RolloutPending, binnacle.RolloutProgressing, binnacle.RolloutPaused, binnacle.RolloutStopped, binnacle.RolloutCompleted,
-	binnacle.RolloutAborted, binnacle.RolloutRolledBack,
-}
 
 // collector counts the Rollouts in this replica's cache each time that the metrics are read. The registry of metrics belongs to the process.
 type collector struct {
@@ -77,7 +72,7 @@ func (c *collector) CollectWithStability(ch chan<- metrics.Metric) {
 			held += status.Counts.Held
 		}
 	}
-	for _, phase := range phases {
+	for _, phase := range planner.Phases {
 		ch <- metrics.NewLazyConstMetric(rolloutsDesc, metrics.GaugeValue, float64(counts[phase]), string(phase))
 	}
 	ch <- metrics.NewLazyConstMetric(heldDesc, metrics.GaugeValue, float64(held))

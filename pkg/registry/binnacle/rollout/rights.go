@@ -61,13 +61,13 @@ func (r rights) mayTarget(ctx context.Context, rollout *binnacle.Rollout) error 
 				continue
 			}
 			where := at.Child("selector", "namespaces").Index(i)
-			if err := r.want(ctx, rollout, where, profiles(namespace, "list")); err != nil {
+			if err := r.want(ctx, rollout, where, profiles(namespace, "list"), toTarget); err != nil {
 				return err
 			}
 			if selector.Expression == "" {
 				continue
 			}
-			if err := r.want(ctx, rollout, where, own("clusterstatuses", "", namespace, "", "list")); err != nil {
+			if err := r.want(ctx, rollout, where, own("clusterstatuses", "", namespace, "", "list"), toTarget); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func (r rights) mayTarget(ctx context.Context, rollout *binnacle.Rollout) error 
 			continue
 		}
 		asked.Name = cluster.Name
-		if err := r.want(ctx, rollout, at.Child("clusters").Index(i), asked); err != nil {
+		if err := r.want(ctx, rollout, at.Child("clusters").Index(i), asked, toTarget); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,8 @@ func (r rights) mayChangeRun(ctx context.Context, rollout, old *binnacle.Rollout
 	case phase.Finished() && (phase != binnacle.RolloutCompleted || spec.Drift == before.Drift && spec.Disconnected == before.Disconnected):
 		return nil
 	}
-	return r.want(ctx, rollout, field.NewPath("spec"), own("rollouts", string(binnacle.VerbPromote), rollout.Namespace, rollout.Name, "create"))
+	return r.want(ctx, rollout, field.NewPath("spec"), own("rollouts", string(binnacle.VerbPromote), rollout.Namespace, rollout.Name, "create"),
+		"to change the spec while a run goes on, or what it follows once it is complete")
 }
 
 func profiles(namespace, verb string) authorizer.AttributesRecord {
@@ -132,8 +133,11 @@ func (r rights) ask(ctx context.Context, asked authorizer.AttributesRecord) (boo
 	return decision == authorizer.DecisionAllow, nil
 }
 
-// want is 403 for a Rollout whose author lacks a right that a field needs.
-func (r rights) want(ctx context.Context, rollout *binnacle.Rollout, where *field.Path, asked authorizer.AttributesRecord) error {
+// toTarget is what the rights to read clusters are wanted for.
+const toTarget = "to have its clusters as targets"
+
+// want is 403 for a Rollout whose author lacks a right that a field needs, and says what it is wanted for.
+func (r rights) want(ctx context.Context, rollout *binnacle.Rollout, where *field.Path, asked authorizer.AttributesRecord, why string) error {
 	allowed, err := r.ask(ctx, asked)
 	if err != nil || allowed {
 		return err
@@ -142,10 +146,6 @@ func (r rights) want(ctx context.Context, rollout *binnacle.Rollout, where *fiel
 	resource := asked.Resource
 	if asked.Subresource != "" {
 		resource += "/" + asked.Subresource
-	}
-	why := "to have its clusters as targets"
-	if asked.Subresource == string(binnacle.VerbPromote) {
-		why = "to change the spec while a run goes on, or what it follows once it is complete"
 	}
 	return apierrors.NewForbidden(binnacle.Resource("rollouts"), rollout.Name, fmt.Errorf("%s: user %q needs the right to %s %s.%s in the namespace %q %s",
 		where, user.GetName(), asked.Verb, resource, asked.APIGroup, asked.Namespace, why))
